@@ -58,7 +58,9 @@ class ContextEmbedding(nn.Embedding):
         if context_ids is None:
             raise ValueError(f"context_ids is missing: pass a tensor of {allowed}, shape ({batch_size},)")
         if context_ids.shape != (batch_size,):
-            raise ValueError(f"context_ids has shape {tuple(context_ids.shape)}: pass {allowed}, shape ({batch_size},)")
+            raise ValueError(
+                f"context_ids has shape {tuple(context_ids.shape)}: pass {allowed}, shape ({batch_size},)"
+            )
         if context_ids.dtype not in (torch.int64, torch.int32):
             raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {allowed}, dtype torch.int64")
         if torch.compiler.is_compiling():
@@ -414,7 +416,7 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
     ) -> ContextGuidedClassifierOutput:
         r"""
         Args:
-            labels: class of each text in [0, num_labels), (B,); with them the mean cross-entropy is returned as `loss`.
+            labels: class of each text in [0, num_labels), (B,); with them `loss` is the mean cross-entropy.
 
         The other arguments and the errors are those of the model without a head.
         """

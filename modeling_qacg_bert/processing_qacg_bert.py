@@ -88,7 +88,7 @@ class Contexts:
         return " ".join(text.split())
 
     def auxiliary_sentence(self, target: str | None, aspect: str) -> str:
-        """The context in words (Sun et al., NAACL 2019, "pair NLI"): `"location - 1 - transit location"`, `"price"`."""
+        """The context in words (Sun et al., NAACL 2019, NLI form): `"location - 1 - transit location"`, `"price"`."""
         return " - ".join(part for part in (written_target(target or NO_TARGET), written_aspect(aspect)) if part)
 
 

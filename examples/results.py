@@ -1,0 +1,71 @@
+"""What a run leaves behind: scores as JSON, per-row probabilities as parquet, and the table of means."""
+
+import json
+import math
+import os
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+PROTOCOL = (
+    "The checkpoint of each seed is the one that is best on the validation split; the test split is read once, after "
+    "that choice. Figures are means (sample standard deviations) over the seeds."
+)
+
+
+def write_json(path: Path, value: Mapping):
+    """Writes JSON whole or not at all; NaN and infinities become null."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.partial")
+    temporary.write_text(json.dumps(_jsonable(value), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def _jsonable(value):
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.integer):
+        return int(value)
+    return value
+
+
+def write_probabilities(path: Path, rows: Mapping[str, list[str]], probabilities: np.ndarray, label_names: list[str]):
+    """One line a row: id, target, aspect, the gold label and `p_<label>` for each label, (rows, labels)."""
+    columns = {name: rows[name] for name in ("id", "target", "aspect", "label")}
+    columns |= {f"p_{name}": probabilities[:, index] for index, name in enumerate(label_names)}
+    temporary = path.with_name(f".{path.name}.partial")
+    pd.DataFrame(columns).to_parquet(temporary, index=False)
+    os.replace(temporary, path)
+
+
+def summarise(by_seed: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
+    """Mean and sample standard deviation of every score over the seeds; the deviation of one seed is None."""
+    names = next(iter(by_seed.values()))
+    values = {name: [scores[name] for scores in by_seed.values()] for name in names}
+    return {
+        name: {
+            "mean": statistics.fmean(column),
+            "std": statistics.stdev(column) if len(column) > 1 else None,
+        }
+        for name, column in values.items()
+    }
+
+
+def table(summary: Mapping[str, Mapping[str, float | None]], names: list[str], split: str, num_seeds: int) -> str:
+    """The main scores in percent, one line each: `strict_accuracy   74.2 (0.3)`."""
+    width = max(len(name) for name in [*names, "validation, %"])
+    seeds = f"{num_seeds} seed{'s' if num_seeds > 1 else ''}"
+    heading = f"{split}, %"
+    lines = [f"{heading:<{width}}  mean (std) over {seeds}"]
+    for name in names:
+        mean, std = summary[name]["mean"], summary[name]["std"]
+        deviation = f"{100 * std:.1f}" if std is not None else "-"
+        lines.append(f"{name:<{width}}  {100 * mean:.1f} ({deviation})")
+    return "\n".join(lines)

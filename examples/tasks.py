@@ -1,0 +1,93 @@
+"""What a data set asks for: its rows as strings, its contexts and labels, and how its predictions are scored."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from datasets import ClassLabel, Dataset, DatasetDict
+
+from metrics.absa import absa_scores
+from metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
+from metrics.semeval2014 import semeval2014_scores
+from metrics.sentihood import LABELS as SENTIHOOD_LABELS
+from metrics.sentihood import sentihood_scores
+from modeling_qacg_bert import Contexts
+
+COLUMNS = ("id", "text", "target", "aspect", "label")
+Rows = Mapping[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set ready for training.
+
+    Args:
+        splits: for "train", "validation" and "test" (where there are such) the five columns as strings.
+        contexts: of the training split.
+        label_names: in the order of the label ids.
+        score: (ids, targets, aspects, labels, probabilities (rows, labels)) -> scores by name.
+        main_scores: names of the scores that tables show, the literature's.
+        select_by: name of the score that chooses the checkpoint on the validation split.
+    """
+
+    splits: Mapping[str, Rows]
+    contexts: Contexts
+    label_names: list[str]
+    score: Callable[..., dict[str, float]]
+    main_scores: list[str]
+    select_by: str
+
+    def score_rows(self, rows: Rows, probabilities: np.ndarray) -> dict[str, float]:
+        """Scores of the probabilities (rows, labels) of these rows."""
+        return self.score(rows["id"], rows["target"], rows["aspect"], rows["label"], probabilities)
+
+
+def make_task(data: DatasetDict, metric: str) -> Task:
+    """A task from a data set with the columns of `COLUMNS` and a metric: "sentihood", "semeval2014" or "absa".
+
+    Raises:
+        ValueError: if a split is missing or the labels are not the metric's.
+    """
+    if "train" not in data:
+        raise ValueError(f"the data has the splits {list(data)}: training needs a split named train")
+    splits = {name: as_strings(split) for name, split in data.items()}
+    label_names = names_of(data["train"], "label")
+    aspects = names_of(data["train"], "aspect")
+    targets = [name for name in names_of(data["train"], "target") if name]
+    contexts = Contexts(tuple(targets), tuple(aspects))
+    if metric == "absa":
+        none_label = "none" if "none" in label_names else None
+        scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
+        main_scores = ["strict_accuracy", "accuracy", "macro_f1"]
+        return Task(splits, contexts, label_names, scorer, main_scores, "macro_f1")
+
+    expected = list(SENTIHOOD_LABELS if metric == "sentihood" else SEMEVAL2014_LABELS)
+    if label_names != expected:
+        raise ValueError(f"metric={metric} scores the labels {expected}, the data has {label_names}: use metric=absa")
+    if metric == "sentihood":
+        main_scores = ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"]
+        return Task(splits, contexts, label_names, sentihood_scores, main_scores, "strict_accuracy")
+    main_scores = ["precision", "recall", "f1", "accuracy_binary", "accuracy_3way", "accuracy_4way"]
+    return Task(splits, contexts, label_names, semeval2014_scores, main_scores, "f1")
+
+
+def names_of(split: Dataset, column: str) -> list[str]:
+    """The names of a ClassLabel in the order of its ids, or the distinct strings of a column as they first occur."""
+    feature = split.features[column]
+    return list(feature.names) if isinstance(feature, ClassLabel) else list(dict.fromkeys(split[column]))
+
+
+def as_strings(split: Dataset) -> Rows:
+    """The five columns with names instead of ids."""
+    rows = {}
+    for column in COLUMNS:
+        feature = split.features[column]
+        values = split[column][:]
+        rows[column] = [feature.names[value] for value in values] if isinstance(feature, ClassLabel) else list(values)
+    return rows
+
+
+def choose(rows: Rows, numbers: Sequence[int]) -> Rows:
+    """The rows with these numbers."""
+    return {name: [column[number] for number in numbers] for name, column in rows.items()}
