@@ -1,0 +1,30 @@
+"""The text of a builder's source files, and the key under which what is built from them is cached."""
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def cache_key(source_files: Iterable[Path]) -> str:
+    """First 16 hexadecimal digits of a SHA-256 over this folder's code and the content of `source_files`.
+
+    A `datasets` cache directory is keyed on arguments only: without this, edited files or code give stale rows.
+    """
+    digest = hashlib.sha256()
+    for file in [*sorted(Path(__file__).parent.glob("*.py")), *source_files]:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def read_utf8(file: Path) -> str:
+    """Text of a UTF-8 file, with or without byte order mark.
+
+    Raises:
+        ValueError: the file is not UTF-8; names the file, the 1-based line and the byte.
+    """
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        byte = error.object[error.start]
+        raise ValueError(f"{file}, line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from error
