@@ -1,0 +1,1 @@
+"""Metrics for (targeted) aspect-based sentiment analysis, one folder per `evaluate` module."""

@@ -1,0 +1,120 @@
+"""Groups of one row per aspect, for data sets with a fixed list of aspects whose first label is "none".
+
+The same file stands in the metric folders of SentiHood and SemEval-2014, because each is published on its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .figures import presence_figures, ratio, undefined
+from .keyed_rows import sorted_rows
+
+NONE = 0
+
+
+class Groups(NamedTuple):
+    """The rows of each (id, target), one column per aspect."""
+
+    ids: list[str]
+    """(groups,) sentence id of each group."""
+    gold: np.ndarray
+    """(groups, aspects) int64, index of the gold label."""
+    probabilities: np.ndarray
+    """(groups, aspects, labels) float64."""
+
+
+def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_names: Sequence[str]) -> Groups:
+    """Check rows and arrange them by group and aspect.
+
+    Args:
+        rows: `ids`, `targets`, `aspects`, `labels` and `probabilities`, as `keyed_rows.sorted_rows` takes them.
+        aspect_names: the aspects, one row of each for each (id, target).
+        label_names: the labels, "none" first.
+
+    Raises:
+        ValueError: as `sorted_rows`; also an unknown aspect, or a group that lacks one.
+    """
+    keys, gold, probabilities = sorted_rows(**rows, label_names=label_names)
+    found: dict[tuple[str, str], set[str]] = {}
+    for sentence, target, aspect in keys:
+        if aspect not in aspect_names:
+            raise ValueError(
+                f"unknown aspect {aspect!r} for {(sentence, target, aspect)}: use one of {list(aspect_names)}; "
+                "for other aspects there is the absa metric."
+            )
+        found.setdefault((sentence, target), set()).add(aspect)
+    for group, aspects in found.items():
+        missing = [aspect for aspect in aspect_names if aspect not in aspects]
+        if missing:
+            raise ValueError(
+                f"no row for aspects {missing} of (id, target) {group}: give all of {list(aspect_names)}."
+            )
+    # Rows are sorted, so each group's aspects come in alphabetical order.
+    columns = [sorted(aspect_names).index(aspect) for aspect in aspect_names]
+    return Groups(
+        [sentence for sentence, _ in found],
+        gold.reshape(len(found), -1)[:, columns],
+        probabilities.reshape(len(found), -1, len(label_names))[:, columns],
+    )
+
+
+def roc_auc(name: str, positive: np.ndarray, scores: np.ndarray) -> float:
+    """Area under the ROC curve: the probability that a positive scores above a negative, ties counting half.
+
+    Computed from counts (Mann-Whitney U), so exact but for one division. NaN with a warning if only one class occurs.
+
+    Args:
+        name: of the figure, for the warning.
+        positive: (rows,) booleans.
+        scores: (rows,) higher for positive.
+    """
+    pairs = int(positive.sum()) * int((~positive).sum())
+    if pairs == 0:
+        return undefined(name, "only one class occurs in the gold labels")
+    _, place = np.unique(scores, return_inverse=True)
+    positives, negatives = np.bincount(place, positive), np.bincount(place, ~positive)
+    below = np.cumsum(negatives) - negatives
+    return float(positives @ (below + negatives / 2)) / pairs
+
+
+def audit_by_aspect(
+    gold: np.ndarray, probabilities: np.ndarray, sentiment_right: np.ndarray, aspect_names: Sequence[str]
+) -> dict[str, float]:
+    """For each aspect: precision, recall, F1 and ROC-AUC of its presence, and sentiment accuracy where it is present.
+
+    Args:
+        gold: (groups, aspects) label index.
+        probabilities: (groups, aspects, labels).
+        sentiment_right: (groups, aspects) booleans; read where the aspect is present in gold.
+        aspect_names: (aspects,).
+    """
+    present = gold != NONE
+    predicted = probabilities.argmax(axis=-1) != NONE
+    figures = {}
+    for column, aspect in enumerate(aspect_names):
+        prefix, here = f"audit_{aspect}_", present[:, column]
+        figures |= presence_figures(prefix, here, predicted[:, column])
+        figures[f"{prefix}auc"] = roc_auc(f"{prefix}auc", ~here, probabilities[:, column, NONE])
+        figures[f"{prefix}sentiment_accuracy"] = ratio(
+            f"{prefix}sentiment_accuracy",
+            sentiment_right[here, column].sum(),
+            here.sum(),
+            "the aspect is not present in the gold labels",
+        )
+    return figures
+
+
+def label_counts(gold: np.ndarray, label_names: Sequence[str]) -> dict[str, int]:
+    """Number of groups, of groups without a gold aspect, and of rows with each gold label.
+
+    Args:
+        gold: (groups, aspects) label index.
+        label_names: (labels,).
+    """
+    return {
+        "count_groups": len(gold),
+        "count_groups_without_gold": int((gold == NONE).all(axis=1).sum()),
+        **{f"count_{name}": int((gold == label).sum()) for label, name in enumerate(label_names)},
+    }
