@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -51,8 +50,8 @@ def summarise(by_seed: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str,
     values = {name: [scores[name] for scores in by_seed.values()] for name in names}
     return {
         name: {
-            "mean": statistics.fmean(column),
-            "std": statistics.stdev(column) if len(column) > 1 else None,
+            "mean": float(np.mean(column)),
+            "std": float(np.std(column, ddof=1)) if len(column) > 1 else None,
         }
         for name, column in values.items()
     }

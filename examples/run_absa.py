@@ -59,8 +59,8 @@ class ModelArguments:
         default="qacg_bert",
         metadata={
             "choices": ["qacg_bert", "cg_bert", "bert"],
-            "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and BERT-single, "
-            "one model for each context, without.",
+            "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and "
+            "BERT-single, one model for each context, without.",
         },
     )
     model_name_or_path: str = field(
@@ -156,7 +156,10 @@ class ABSATrainingArguments(TrainingArguments):
     def __post_init__(self):
         # Without an accelerator the Trainer takes bf16 only where the CPU is asked for by name.
         self.use_cpu = self.use_cpu or not torch.accelerator.is_available()
+        # None stands for the data set's own score (`one_seed` puts it in); the Trainer would make it the loss.
+        metric_for_best_model = self.metric_for_best_model
         super().__post_init__()
+        self.metric_for_best_model = metric_for_best_model
 
 
 class ABSATrainer(Trainer):

@@ -1,7 +1,7 @@
 """The attention arithmetic of CG-BERT and QACG-BERT as free functions; equation numbers are those of Wu & Ong (2021).
 
-Shapes: B batch, n tokens, h heads, d head size. All backends take the same arguments and return the same output; `eager`
-returns the attention weights too.
+Shapes: B batch, n tokens, h heads, d head size. All backends take the same arguments and return the same output;
+`eager` returns the attention weights too.
 """
 
 from typing import NamedTuple

@@ -35,8 +35,8 @@ class ContextGuidedBertConfig(BertConfig):
             every part of it starts where the paper says it does, "close to zero".
 
     Raises:
-        ValueError: if the contexts and `num_contexts` disagree, or names are empty or occur twice, or the model
-            would be a decoder.
+        huggingface_hub.errors.StrictDataclassError: if a value has the wrong type, the contexts and `num_contexts`
+            disagree, names are empty or occur twice, or the model would be a decoder.
     """
 
     targets: list[str] | None = None
@@ -52,6 +52,14 @@ class ContextGuidedBertConfig(BertConfig):
             self.num_contexts = len(self.targets or [""]) * len(self.aspects) if self.aspects else DEFAULT_NUM_CONTEXTS
         kwargs.pop("model_type", None)  # "bert" where the configuration comes from a BERT checkpoint
         super().__post_init__(**kwargs)
+
+    @classmethod
+    def from_dict(cls, config_dict, **kwargs):
+        # The base class sets keyword arguments after construction, when num_contexts no longer follows from the names.
+        given = {name: kwargs.pop(name) for name in ("targets", "aspects", "num_contexts") if name in kwargs}
+        if given:
+            given.setdefault("num_contexts", None)
+        return super().from_dict({**config_dict, **given}, **kwargs)
 
     def validate_contexts(self):
         """The names are usable and as many as the context embedding has rows for."""

@@ -63,7 +63,7 @@ class ContextEmbedding(nn.Embedding):
             )
         if context_ids.dtype not in (torch.int64, torch.int32):
             raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {allowed}, dtype torch.int64")
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or context_ids.is_meta:
             return super().forward(context_ids)
         if context_ids.device.type != "cpu":
             return self._check_later(context_ids)
@@ -74,8 +74,9 @@ class ContextEmbedding(nn.Embedding):
 
     def _check_later(self, context_ids: torch.Tensor) -> torch.Tensor:
         if self.seen_out_of_range is None or self.seen_out_of_range.device != context_ids.device:
-            self.seen_out_of_range = torch.zeros((), dtype=torch.bool, device=context_ids.device)
-            self.seen_out_of_range_on_host = torch.zeros((), dtype=torch.bool, pin_memory=context_ids.is_cuda)
+            with torch.inference_mode(False):  # what inference mode makes, a training step could not write to
+                self.seen_out_of_range = torch.zeros((), dtype=torch.bool, device=context_ids.device)
+                self.seen_out_of_range_on_host = torch.zeros((), dtype=torch.bool, pin_memory=context_ids.is_cuda)
         if self.seen_out_of_range_on_host:
             self.seen_out_of_range = None
             raise ValueError(

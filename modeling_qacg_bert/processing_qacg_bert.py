@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
-PLACEHOLDER = re.compile(r"([A-Z]+)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
+PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Contexts:
     def __post_init__(self):
         if not self.aspects:
             raise ValueError("aspects is empty: name at least one aspect")
+        for field, names in (("targets", self.targets), ("aspects", self.aspects)):
+            if len(set(names)) != len(names):
+                raise ValueError(f"{field}={names}: a name occurs twice; each context has one id")
 
     @classmethod
     def from_config(cls, config) -> "Contexts":
@@ -172,7 +175,7 @@ def encode(
     return {**{name: encoded[name] for name in names}, "context_ids": context_ids}
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def predict(
     model,
     tokenizer,
@@ -205,14 +208,16 @@ def predict(
     )
     if model.config.model_type == "bert":
         del rows["context_ids"]
-    was_training = model.training
-    model.eval()
     probabilities = torch.empty(len(texts), model.config.num_labels)
     by_length = sorted(range(len(texts)), key=lambda row: -len(rows["input_ids"][row]))
-    for start in range(0, len(by_length), batch_size):
-        chosen = by_length[start : start + batch_size]
-        batch = tokenizer.pad({name: [column[row] for row in chosen] for name, column in rows.items()})
-        batch = {name: torch.as_tensor(column, device=model.device) for name, column in batch.items()}
-        probabilities[chosen] = model(**batch).logits.float().softmax(-1).cpu()
-    model.train(was_training)
+    was_training = model.training
+    model.eval()
+    try:
+        for start in range(0, len(by_length), batch_size):
+            chosen = by_length[start : start + batch_size]
+            batch = tokenizer.pad({name: [column[row] for row in chosen] for name, column in rows.items()})
+            batch = {name: torch.as_tensor(column, device=model.device) for name, column in batch.items()}
+            probabilities[chosen] = model(**batch).logits.float().softmax(-1).cpu()
+    finally:
+        model.train(was_training)
     return probabilities

@@ -15,7 +15,7 @@ def repo_root() -> Path:
 
 @pytest.fixture(scope="session")
 def shared_dir() -> Path:
-    """Folder of the public data sets and of the numbers computed with others' code, neither of which is in this repo."""
+    """Folder of the public data sets and of numbers computed with others' code, which are not in this repo."""
     folder = Path(os.environ.get("ABSA_SHARED_DIR", REPO_ROOT.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent: set ABSA_SHARED_DIR to the folder with data/, golden/, reference_outputs/")

@@ -1,0 +1,53 @@
+"""examples/predict.py as a user runs it."""
+
+from pathlib import Path
+
+import pytest
+
+SCRIPT = "examples/predict.py"
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory, tiny_bert: Path, example) -> Path:
+    backbones = example("backbones")
+    contexts = example("tasks").Contexts(("LOCATION1", "LOCATION2"), ("price", "transit-location"))
+    config = backbones.build_config("qacg_bert", str(tiny_bert), contexts, ["none", "positive", "negative"])
+    folder = tmp_path_factory.mktemp("checkpoint")
+    backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        (folder / file).write_bytes((tiny_bert / file).read_bytes())
+    return folder
+
+
+def test_asks_about_the_targets_in_the_text(checkpoint: Path, run_script):
+    printed = run_script(SCRIPT, checkpoint, "LOCATION2 is dear", "nothing here", "LOCATION1 and LOCATION2").stdout
+    lines = printed.splitlines()
+    assert lines[0] == "LOCATION2 is dear"
+    assert [line.split()[:2] for line in lines[1:3]] == [["LOCATION2", "price"], ["LOCATION2", "transit-location"]]
+    assert lines[3:5] == ["nothing here", "  none of ['LOCATION1', 'LOCATION2'] occurs in it: nothing to ask"]
+    assert len(lines) == 10
+    label, probability = lines[1].split()[2:]
+    assert label in ("none", "positive", "negative")
+    assert 1 / 3 <= float(probability) <= 1
+
+
+def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
+    words = ("--target", "LOCATION1", "--aspect", "price")
+    printed = run_script(SCRIPT, checkpoint, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words).stdout
+    assert len(printed.splitlines()) == 2
+    assert printed.splitlines()[1].split()[:2] == ["LOCATION1", "price"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{checkpoint}", "LOCATION1", "--aspect", "noise"], "aspect 'noise' is unknown: give one of ['price'"),
+        (["{checkpoint}", "LOCATION1", "--target", "Soho"], "target 'Soho' is unknown"),
+        (["no/such/folder", "LOCATION1"], "model=no/such/folder: there is no such folder"),
+    ],
+    ids=["aspect", "target", "folder"],
+)
+def test_errors(checkpoint: Path, run_script, words, message):
+    finished = run_script(SCRIPT, *(word.format(checkpoint=checkpoint) for word in words), check=False)
+    assert finished.returncode != 0
+    assert message in finished.stderr.splitlines()[-1]

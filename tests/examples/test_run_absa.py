@@ -1,0 +1,236 @@
+"""examples/run_absa.py as a user runs it."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from metrics.sentihood import sentihood_scores
+from modeling_qacg_bert import Contexts, predict
+
+SCRIPT = "examples/run_absa.py"
+MAIN_SCORES = ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"]
+
+
+@pytest.fixture(scope="session")
+def recipe(tmp_path_factory, tiny_bert: Path, tiny_sentihood: Path) -> Path:
+    """A recipe that takes seconds."""
+    file = tmp_path_factory.mktemp("recipe") / "tiny.json"
+    values = {
+        "dataset": "sentihood",
+        "data_dir": str(tiny_sentihood),
+        "model_name_or_path": str(tiny_bert),
+        "max_length": 64,
+        "num_train_epochs": 2,
+        "per_device_train_batch_size": 8,
+        "learning_rate": "5e-3",
+        "logging_steps": 1,
+        "save_total_limit": 5,
+    }
+    file.write_text(json.dumps(values))
+    return file
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]:
+    """A run with two seeds, and what it printed."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    printed = run_script(SCRIPT, recipe, "--output_dir", folder, "--seeds", "1", "2").stdout
+    return folder, printed
+
+
+def test_writes_results_probabilities_and_checkpoint(finished_run):
+    folder, printed = finished_run
+    results = json.loads((folder / "all_results.json").read_text())
+    assert results["main_scores"] == MAIN_SCORES
+    assert set(results["seeds"]) == {"1", "2"}
+    values = [results["seeds"][seed]["test"]["aspect_auc"] for seed in ("1", "2")]
+    mean = sum(values) / 2
+    assert results["summary"]["aspect_auc"]["mean"] == pytest.approx(mean)
+    # Sample standard deviation of two values: |a - b| / sqrt(2)
+    assert results["summary"]["aspect_auc"]["std"] == pytest.approx(abs(values[0] - values[1]) / math.sqrt(2))
+    for name in MAIN_SCORES:
+        assert name in printed
+
+    table = pd.read_parquet(folder / "seed-1" / "test_probabilities.parquet")
+    assert list(table.columns) == ["id", "target", "aspect", "label", "p_none", "p_positive", "p_negative"]
+    scores = sentihood_scores(
+        table["id"].tolist(),
+        table["target"].tolist(),
+        table["aspect"].tolist(),
+        table["label"].tolist(),
+        table[["p_none", "p_positive", "p_negative"]].to_numpy(),
+    )
+    assert scores["strict_accuracy"] == pytest.approx(results["seeds"]["1"]["test"]["strict_accuracy"], abs=1e-12)
+
+
+def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_sentihood: Path):
+    folder = finished_run[0] / "seed-2"
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert model.config.targets == ["LOCATION1", "LOCATION2"]
+    assert model.config.aspects == ["general", "price", "transit-location", "safety"]
+    assert model.config.id2label == {0: "none", 1: "positive", 2: "negative"}
+    text_of = {str(s["id"]): s["text"] for s in json.loads((tiny_sentihood / "sentihood-test.json").read_text())}
+    table = pd.read_parquet(folder / "test_probabilities.parquet")
+    texts = [text_of[number] for number in table["id"]]
+    answers = predict(model, tokenizer, texts, table["target"].tolist(), table["aspect"].tolist())
+    expected = torch.tensor(table[["p_none", "p_positive", "p_negative"]].to_numpy(), dtype=torch.float32)
+    torch.testing.assert_close(answers, expected, atol=1e-5, rtol=0)
+    assert len(Contexts.from_config(model.config)) == model.config.num_contexts == 8
+
+
+def test_checkpoint_is_the_best_on_validation(finished_run):
+    folder = finished_run[0] / "seed-1"
+    result = json.loads((folder / "results.json").read_text())
+    evaluations = [entry for entry in result["training"]["model"]["log"] if "eval_strict_accuracy" in entry]
+    best = max(evaluations, key=lambda entry: entry["eval_strict_accuracy"])
+    assert len(evaluations) == 2
+    assert result["training"]["model"]["best_step"] == best["step"]
+    assert result["validation"]["strict_accuracy"] == pytest.approx(best["eval_strict_accuracy"])
+
+
+def test_finished_seeds_are_kept_and_other_arguments_refused(finished_run, recipe: Path, run_script):
+    folder, printed = finished_run
+    results = folder / "seed-1" / "results.json"
+    written = results.stat().st_mtime_ns
+    again = run_script(SCRIPT, recipe, "--output_dir", folder, "--seeds", "1", "2")
+    assert again.stdout == printed
+    assert results.stat().st_mtime_ns == written
+    other = run_script(SCRIPT, recipe, "--output_dir", folder, "--learning_rate", "1e-4", check=False)
+    assert other.returncode != 0
+    assert "learning_rate was 0.005 and is now 0.0001" in other.stderr
+    assert "--output_dir" in other.stderr
+
+
+def test_killed_run_goes_on_to_the_same_numbers(
+    tmp_path: Path, finished_run, recipe: Path, repo_root: Path, run_script
+):
+    command = [SCRIPT, str(recipe), "--output_dir", str(tmp_path / "run"), "--seeds", "1"]
+    process = subprocess.Popen(
+        [sys.executable, *command],
+        cwd=repo_root,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 120
+    while not list((tmp_path / "run").glob("seed-1/checkpoint-*/trainer_state.json")):
+        assert process.poll() is None or list((tmp_path / "run").glob("seed-1/checkpoint-*")), "it ended without one"
+        assert time.monotonic() < deadline, "no checkpoint in two minutes"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (tmp_path / "run" / "seed-1" / "results.json").exists(), "killed too late to show anything"
+    went_on = run_script(*command)
+    assert "going on from" in went_on.stderr
+    name = "seed-1/test_probabilities.parquet"
+    pd.testing.assert_frame_equal(
+        pd.read_parquet(tmp_path / "run" / name), pd.read_parquet(finished_run[0] / name), check_exact=True
+    )
+
+
+def losses(folder: Path) -> list[float]:
+    log = json.loads((folder / "seed-42" / "results.json").read_text())["training"]["model"]["log"]
+    return [entry["loss"] for entry in log if "loss" in entry]
+
+
+def test_two_processes_have_the_loss_curve_of_one(tmp_path: Path, recipe: Path, run_script):
+    """Same rows in the same global batches of 8; what differs is the order of float32 sums, so 1e-4 of the loss."""
+    fixed = (recipe, "--num_train_epochs", "2")
+    run_script(SCRIPT, *fixed, "--output_dir", tmp_path / "one")
+    launcher = (sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch")
+    run_script(
+        *("--config_file", "configuration/accelerate/cpu_2_processes.yaml"),
+        *(SCRIPT, *fixed, "--output_dir", tmp_path / "two", "--per_device_train_batch_size", "4"),
+        launcher=launcher,
+    )
+    one, two = losses(tmp_path / "one"), losses(tmp_path / "two")
+    assert len(one) == 24  # 16 sentences, 8 of them with two targets: 96 rows, 12 batches of 8, two epochs
+    assert one[0] - one[-1] > 0.2, "the curve is flat: equality would show nothing"
+    assert two == pytest.approx(one, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model_type", "cg_bert", "--auxiliary_sentence", "false", "--class_balanced_sampling", "true"),
+        ("--model_type", "bert"),
+        ("--model_type", "qacg_bert", "--bf16", "true", "--gradient_checkpointing", "true"),
+    ],
+    ids=["cg-bert, no auxiliary sentence, balanced", "bert-pair", "qacg-bert, bf16, checkpointing"],
+)
+def test_other_models_and_switches(tmp_path: Path, recipe: Path, run_script, options):
+    run_script(SCRIPT, recipe, *options, "--num_train_epochs", "1", "--output_dir", tmp_path / "run")
+    config = json.loads((tmp_path / "run" / "seed-42" / "config.json").read_text())
+    assert config["model_type"] == options[1]
+    assert config["auxiliary_sentence"] is ("--auxiliary_sentence" not in options)
+    assert 0 <= json.loads((tmp_path / "run" / "all_results.json").read_text())["summary"]["aspect_auc"]["mean"] <= 1
+
+
+def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path, run_script):
+    rows = ["text,aspect,label"]
+    for i in range(8):
+        rows += [
+            f"text {i} is {word},{aspect},{label}"
+            for word, aspect, label in [
+                ("cheap", "price", "good"),
+                ("dear", "price", "bad"),
+                ("safe", "safety", "good"),
+            ]
+        ]
+    file = tmp_path / "own.csv"
+    file.write_text("\n".join(rows))
+    run_script(
+        *(SCRIPT, "--dataset", "custom", "--train_file", file, "--validation_file", file, "--model_type", "bert"),
+        *("--auxiliary_sentence", "false", "--model_name_or_path", tiny_bert, "--max_length", "64"),
+        *("--num_train_epochs", "1", "--output_dir", tmp_path / "run"),
+    )
+    folder = tmp_path / "run" / "seed-42"
+    assert sorted(path.parent.name for path in folder.glob("*/model.safetensors")) == ["price", "safety"]
+    table = pd.read_parquet(folder / "validation_probabilities.parquet")
+    assert len(table) == 24
+    assert table[["p_good", "p_bad"]].notna().all(axis=None)
+    assert json.loads((tmp_path / "run" / "all_results.json").read_text())["split"] == "validation"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["missing.yaml"], "recipe missing.yaml does not exist"),
+        (["{recipe}", "--data_dir", "no/such/folder"], "no/such/folder"),
+        (["{recipe}", "--model_name_or_path", "{bert_without_pooler}"], "bert.pooler.dense.weight"),
+        (["{recipe}", "--metric", "semeval2014"], "metric=semeval2014 scores the labels"),
+        (["{recipe}", "--seeds", "3", "3"], "holds a seed twice"),
+        (["{recipe}", "--max_length", "9"], "max_length=9 leaves no room"),
+        (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
+        (["{recipe}", "--model_preset", "configuration/models/qacg-bert-base.json"], "hidden_size=768"),
+        (["{recipe}", "--model_preset", "configuration/models/cg-bert-base.json"], "is for cg_bert"),
+        (["--dataset", "sentihod"], "sentihod"),
+    ],
+    ids=lambda value: "-".join(value)[:60] if isinstance(value, list) else "",
+)
+def test_errors_name_what_is_wrong(
+    tmp_path: Path, recipe: Path, bert_without_pooler: Path, run_in_process, options: list[str], message: str
+):
+    places = {"recipe": recipe, "bert_without_pooler": bert_without_pooler}
+    words = [word.format(**places) for word in options]
+    with pytest.raises((ValueError, FileNotFoundError)) as error:
+        run_in_process("run_absa", [*words, "--output_dir", str(tmp_path / "run")])
+    assert message in str(error.value)
+
+
+def test_recipe_with_an_unknown_name(tmp_path: Path, run_in_process):
+    file = tmp_path / "recipe.yaml"
+    file.write_text("learning_rat: 1.0e-4\n")
+    with pytest.raises(ValueError, match="learning_rat"):
+        run_in_process("run_absa", [str(file)])

@@ -1,0 +1,150 @@
+"""CG-BERT and QACG-BERT one token, head and pair at a time, written from the paper (sections 3.3 to 3.6).
+
+The yardstick for the models: loops instead of tensor algebra, the concatenation [e ; X] instead of its two halves, and
+padded keys left out instead of masked. The parameters are read by name from a model's `named_parameters()`, so that
+gradients can be compared too. H is the hidden size, h the number of heads, d = H/h, n the number of tokens.
+"""
+
+import math
+from collections import defaultdict
+
+import torch
+
+
+class NaiveClassifier:
+    """A classifier for one text at a time.
+
+    Args:
+        config: QACGBertConfig or CGBertConfig.
+        parameters: the parameters of our classifier by name.
+    """
+
+    def __init__(self, config, parameters: dict[str, torch.Tensor]):
+        self.config = config
+        self.parameters = parameters
+        self.num_heads = config.num_attention_heads
+        self.head_size = config.hidden_size // config.num_attention_heads
+
+    def __call__(
+        self, input_ids: list[int], token_type_ids: list[int], attention_mask: list[int], context_id: int
+    ) -> dict[str, torch.Tensor | list[torch.Tensor]]:
+        """
+        Returns:
+            `logits` (labels,), and lists with one entry a layer: `hidden_states` (n, H) with the embeddings first,
+            `attentions` (h, n, n); for QACG-BERT `self_attentions`, `quasi_attentions` (h, n, n), `quasi_gates`
+            (h, n, 1).
+        """
+        keys = [position for position, is_token in enumerate(attention_mask) if is_token]
+        context = self.parameters["bert.context_embeddings.weight"][context_id]
+        tokens = [self.embed(*token) for token in zip(input_ids, token_type_ids, range(len(input_ids)), strict=True)]
+        outputs = defaultdict(list, hidden_states=[torch.stack(tokens)])
+        for number in range(self.config.num_hidden_layers):
+            layer = f"bert.encoder.layer.{number}"
+            attended, weights = self.attend(f"{layer}.attention.self", context, tokens, keys)
+            tokens = [self.finish(layer, token, sum_) for token, sum_ in zip(tokens, attended, strict=True)]
+            outputs["hidden_states"].append(torch.stack(tokens))
+            for quantity, per_layer in weights.items():
+                outputs[quantity].append(per_layer)
+        pooled = torch.tanh(self.linear("bert.pooler.dense", tokens[0]))
+        outputs["logits"] = self.linear("classifier", pooled)
+        return outputs
+
+    def linear(self, name: str, x: torch.Tensor) -> torch.Tensor:
+        product = self.parameters[f"{name}.weight"] @ x
+        return product + self.parameters[f"{name}.bias"] if f"{name}.bias" in self.parameters else product
+
+    def layer_norm(self, name: str, x: torch.Tensor) -> torch.Tensor:
+        deviation = x - x.mean()
+        scaled = deviation / torch.sqrt((deviation**2).mean() + self.config.layer_norm_eps)
+        return scaled * self.parameters[f"{name}.weight"] + self.parameters[f"{name}.bias"]
+
+    def embed(self, word: int, token_type: int, position: int) -> torch.Tensor:
+        kinds = {"word": word, "token_type": token_type, "position": position}
+        vectors = [self.parameters[f"bert.embeddings.{kind}_embeddings.weight"][i] for kind, i in kinds.items()]
+        return self.layer_norm("bert.embeddings.LayerNorm", sum(vectors))
+
+    def finish(self, layer: str, token: torch.Tensor, attended: torch.Tensor) -> torch.Tensor:
+        """BERT's layer behind its attention, for one token."""
+        x = self.linear(f"{layer}.attention.output.dense", attended)
+        x = self.layer_norm(f"{layer}.attention.output.LayerNorm", x + token)
+        inner = self.linear(f"{layer}.intermediate.dense", x)
+        inner = inner * (1 + torch.erf(inner / math.sqrt(2))) / 2
+        return self.layer_norm(f"{layer}.output.LayerNorm", self.linear(f"{layer}.output.dense", inner) + x)
+
+    def context_matrix(self, name: str, context: torch.Tensor, token: torch.Tensor) -> torch.Tensor:
+        """A token's row of C = [e ; X] W_cᵀ + b_c + e (section 3.6), with W_c (H, 2H)."""
+        halves = [self.parameters[f"{name}.context_matrix.{half}.weight"] for half in ("from_context", "from_hidden")]
+        w_c, b_c = torch.cat(halves, dim=1), self.parameters[f"{name}.context_matrix.from_context.bias"]
+        return w_c @ torch.cat([context, token]) + b_c + context
+
+    def project_context(self, name: str, row: torch.Tensor, head: slice) -> torch.Tensor:
+        """A token's context query or key in one head, (d,)."""
+        if self.config.context_projection == "head":
+            return self.linear(name, row[head])
+        return self.linear(name, row)[head]
+
+    def attend(self, name: str, context: torch.Tensor, tokens: list[torch.Tensor], keys: list[int]):
+        """The outputs of the attention, n of (H,), and its weights by quantity, (h, n, n) or (h, n, 1)."""
+        attend_in_head = self.quasi_attend if self.config.model_type == "qacg_bert" else self.softmax_attend
+        context_rows = [self.context_matrix(name, context, token) for token in tokens]
+        outputs, weights = [], defaultdict(list)
+        for number in range(self.num_heads):
+            head = slice(number * self.head_size, (number + 1) * self.head_size)
+            query, key, value = (
+                [self.linear(f"{name}.{part}", token)[head] for token in tokens] for part in ("query", "key", "value")
+            )
+            context_query, context_key = (
+                [self.project_context(f"{name}.{part}", row, head) for row in context_rows]
+                for part in ("context_query", "context_key")
+            )
+            gates = {
+                "query": self.gate_arguments(f"{name}.query_gate", query, context_query),
+                "key": self.gate_arguments(f"{name}.key_gate", key, context_key),
+            }
+            of_head = attend_in_head(query, key, context_query, context_key, gates, keys)
+            for quantity, matrix in of_head.items():
+                weights[quantity].append(torch.stack([torch.stack(row) for row in matrix]))
+            outputs.append([sum(row[j] * value[j] for j in keys) for row in of_head["attentions"]])
+        outputs = [torch.cat(of_token) for of_token in zip(*outputs, strict=True)]
+        return outputs, {quantity: torch.stack(heads) for quantity, heads in weights.items()}
+
+    def gate_arguments(self, name: str, projected: list[torch.Tensor], context: list[torch.Tensor]):
+        """X V + C_X Vᶜ for each token, a number each."""
+        return [
+            (self.linear(f"{name}.from_hidden", x) + self.linear(f"{name}.from_context", c))[0]
+            for x, c in zip(projected, context, strict=True)
+        ]
+
+    def softmax_attend(self, query, key, context_query, context_key, gates, keys):
+        """Equations 1 to 3 in one head."""
+        lam_q, lam_k = [torch.tanh(x) for x in gates["query"]], [torch.tanh(x) for x in gates["key"]]
+        query = [(1 - lam) * q + lam * c for lam, q, c in zip(lam_q, query, context_query, strict=True)]
+        key = [(1 - lam) * k + lam * c for lam, k, c in zip(lam_k, key, context_key, strict=True)]
+        return {"attentions": [self.softmax_row(q, key, keys) for q in query]}
+
+    def quasi_attend(self, query, key, context_query, context_key, gates, keys):
+        """Equations 1 and 4 to 8 in one head."""
+        alpha, beta, gamma = (
+            self.config.quasi_attention_scale,
+            self.config.query_gate_scale,
+            self.config.key_gate_scale,
+        )
+        weights = {"attentions": [], "self_attentions": [], "quasi_attentions": [], "quasi_gates": []}
+        for i, q in enumerate(query):
+            lam = 1 - (beta * torch.sigmoid(gates["query"][i]) + gamma * torch.sigmoid(gates["key"][i]))
+            softmax = self.softmax_row(q, key, keys)
+            quasi = [
+                alpha * torch.sigmoid(context_query[i] @ c / math.sqrt(self.head_size)) if j in keys else 0 * lam
+                for j, c in enumerate(context_key)
+            ]
+            weights["self_attentions"].append(softmax)
+            weights["quasi_attentions"].append(quasi)
+            weights["quasi_gates"].append([lam])
+            weights["attentions"].append([s + lam * a for s, a in zip(softmax, quasi, strict=True)])
+        return weights
+
+    def softmax_row(self, q: torch.Tensor, key: list[torch.Tensor], keys: list[int]) -> list[torch.Tensor]:
+        """One row of softmax(QKᵀ/√d) over the keys that are no padding, 0 at the others."""
+        exponentials = {j: torch.exp(q @ key[j] / math.sqrt(self.head_size)) for j in keys}
+        total = sum(exponentials.values())
+        return [exponentials[j] / total if j in keys else 0 * total for j in range(len(key))]

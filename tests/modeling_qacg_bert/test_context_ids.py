@@ -1,0 +1,160 @@
+"""Inputs that do not fit are refused in words, and what `output_attentions` and `return_dict` give."""
+
+import pytest
+import torch
+
+from modeling_qacg_bert.modeling_qacg_bert import ContextEmbedding
+
+
+@pytest.mark.parametrize(
+    ("context_ids", "message"),
+    [
+        (None, r"context_ids is missing: pass a tensor of integers from 0 to 7, one for each of the 3 texts"),
+        (torch.tensor(1), r"context_ids has shape \(\): pass integers from 0 to 7.* shape \(3,\)"),
+        (torch.tensor([0, 1]), r"context_ids has shape \(2,\): pass .* shape \(3,\)"),
+        (torch.tensor([[0], [1], [2]]), r"context_ids has shape \(3, 1\): pass .* shape \(3,\)"),
+        (torch.tensor([0.0, 1.0, 2.0]), r"context_ids has dtype torch.float32: pass .* dtype torch.int64"),
+        (torch.tensor([True, False, True]), r"context_ids has dtype torch.bool: pass"),
+        (torch.tensor([0, -1, 7]), r"context_ids holds \[-1\]: pass integers from 0 to 7"),
+        (torch.tensor([8, 0, 100]), r"context_ids holds \[8, 100\]: pass integers from 0 to 7"),
+    ],
+    ids=["missing", "scalar", "too_few", "column", "float", "bool", "negative", "too_large"],
+)
+def test_context_ids_that_do_not_fit(kind, make_model, make_batch, context_ids, message):
+    with pytest.raises(ValueError, match=message):
+        make_model(kind)(**{**make_batch(), "context_ids": context_ids})
+
+
+def test_context_ids_of_32_bits(kind, make_model, make_batch):
+    model, batch = make_model(kind), make_batch()
+    narrow = {**batch, "context_ids": batch["context_ids"].int()}
+    torch.testing.assert_close(model(**narrow).logits, model(**batch).logits, rtol=0, atol=0)
+
+
+def test_the_context_decides(kind, make_model, make_batch):
+    model, batch = make_model(kind), make_batch()
+    other = {**batch, "context_ids": (batch["context_ids"] + 1) % 8}
+    assert ((model(**other).logits - model(**batch).logits).abs().amax(dim=1) > 1e-3).all()
+
+
+# What happens off the CPU, where ids are checked without waiting for the device; the method itself runs anywhere.
+
+
+def test_a_late_check_gives_nan_at_once_and_the_error_at_the_next_call():
+    embedding = ContextEmbedding(8, 4)
+    fine = torch.tensor([0, 7])
+    for bad in (torch.tensor([3, 8]), torch.tensor([3, -1])):
+        embedded = embedding._check_later(bad)
+        torch.testing.assert_close(embedded[0], embedding.weight[3])
+        assert embedded[1].isnan().all()
+        with pytest.raises(ValueError, match=r"context_ids of an earlier call held a number outside 0 to 7"):
+            embedding._check_later(fine)
+        for _ in range(2):
+            torch.testing.assert_close(embedding._check_later(fine), embedding.weight[[0, 7]])
+
+
+def test_a_late_check_lets_the_gradient_through():
+    embedding = ContextEmbedding(8, 4)
+    embedding._check_later(torch.tensor([0, 2, 2])).sum().backward()
+    # Each row's gradient is how often its id occurs.
+    torch.testing.assert_close(embedding.weight.grad[:, 0], torch.tensor([1.0, 0, 2, 0, 0, 0, 0, 0]))
+
+
+def test_a_late_check_goes_on_in_training_after_inference():
+    embedding = ContextEmbedding(8, 4)
+    with torch.inference_mode():
+        embedding._check_later(torch.tensor([1]))
+    embedding._check_later(torch.tensor([1])).sum().backward()
+    assert embedding.weight.grad[1].eq(1).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"attention_mask": torch.ones(3, 6)},
+            r"attention_mask has shape \(3, 6\): pass one number for each token, shape \(3, 7\)",
+        ),
+        ({"attention_mask": torch.ones(3, 1, 1, 7)}, r"attention_mask has shape \(3, 1, 1, 7\)"),
+        ({"inputs_embeds": torch.zeros(3, 7, 32)}, r"exactly one of input_ids and inputs_embeds"),
+        ({"input_ids": None}, r"exactly one of input_ids and inputs_embeds"),
+        (
+            {"input_ids": torch.ones(3, 41, dtype=torch.long)},
+            r"41 tokens, but max_position_embeddings=40: truncate the text",
+        ),
+    ],
+    ids=["mask_too_short", "mask_4d", "ids_and_embeddings", "neither", "too_many_tokens"],
+)
+def test_inputs_that_do_not_fit(kind, make_model, make_batch, changes, message):
+    with pytest.raises(ValueError, match=message):
+        make_model(kind)(**{**make_batch(), **changes})
+
+
+def test_embeddings_stand_for_ids(kind, make_model, make_batch):
+    model, batch = make_model(kind), make_batch()
+    expected = model(**batch).logits
+    embeddings = model.get_input_embeddings()(batch.pop("input_ids"))
+    torch.testing.assert_close(model(**batch, inputs_embeds=embeddings).logits, expected, rtol=0, atol=0)
+
+
+def test_sdpa_shows_the_weights_of_eager(kind, make_model, make_batch):
+    batch = make_batch(padding="right")
+    eager, sdpa = (make_model(kind, backend)(**batch, output_attentions=True) for backend in ("eager", "sdpa"))
+    plain = make_model(kind, "sdpa")(**batch)
+    torch.testing.assert_close(sdpa.logits, plain.logits)
+    assert plain.get("attentions") is None
+    names = [name for name in eager if name.endswith(("attentions", "gates"))]
+    assert len(names) == {"qacg": 4, "cg": 1}[kind]
+    for name in names:
+        assert len(sdpa[name]) == 2
+        for a, b in zip(sdpa[name], eager[name], strict=True):
+            torch.testing.assert_close(a, b, rtol=0, atol=0)
+
+
+def test_what_the_weights_are_made_of(make_model, make_batch):
+    batch = make_batch(padding="right")
+    outputs = make_model("qacg")(**batch, output_attentions=True)
+    padded = (batch["attention_mask"] == 0)[:, None, None, :]
+    for attention, self_attention, quasi, gate in zip(
+        outputs.attentions, outputs.self_attentions, outputs.quasi_attentions, outputs.quasi_gates, strict=True
+    ):
+        assert attention.shape == self_attention.shape == quasi.shape == (3, 4, 7, 7)
+        assert gate.shape == (3, 4, 7, 1)
+        torch.testing.assert_close(attention, self_attention + gate * quasi)  # eq. 4
+        torch.testing.assert_close(self_attention.sum(-1), torch.ones(3, 4, 7))
+        assert attention.masked_select(padded).eq(0).all()
+        assert quasi.masked_select(padded).eq(0).all()
+        assert quasi.masked_select(~padded).gt(0).all()
+        assert gate.abs().max() <= 1
+
+
+def test_the_configuration_may_ask_for_weights_and_hidden_states(kind, make_model, make_batch):
+    outputs = make_model(kind, output_attentions=True, output_hidden_states=True)(**make_batch())
+    assert len(outputs.attentions) == 2
+    assert len(outputs.hidden_states) == 3
+
+
+def test_an_argument_overrides_the_configuration(kind, make_model, make_batch):
+    model = make_model(kind, output_attentions=True)
+    assert model(**make_batch(), output_attentions=False).get("attentions") is None
+
+
+@pytest.mark.parametrize("how", ["argument", "configuration"])
+def test_tuples(kind, make_model, make_batch, how):
+    model = make_model(kind, return_dict=how != "configuration")
+    arguments = {"return_dict": False} if how == "argument" else {}
+    batch = make_batch()
+    expected = make_model(kind)(**batch)
+    loss, logits = model(**batch, **arguments)
+    torch.testing.assert_close(loss, expected.loss)
+    torch.testing.assert_close(logits, expected.logits)
+    del batch["labels"]
+    (logits,) = model(**batch, **arguments)
+    torch.testing.assert_close(logits, expected.logits)
+
+
+def test_loss_is_the_mean_cross_entropy(kind, make_model, make_batch):
+    batch = make_batch()
+    outputs = make_model(kind)(**batch)
+    by_hand = -sum(row.log_softmax(-1)[label] for row, label in zip(outputs.logits, batch["labels"], strict=True)) / 3
+    torch.testing.assert_close(outputs.loss, by_hand)

@@ -1,0 +1,298 @@
+"""Contexts and their names, the auxiliary sentence, encoding, and prediction."""
+
+import pytest
+import torch
+from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+
+from modeling_qacg_bert import Contexts, encode, predict, written_aspect, written_target
+
+TARGETS = ("LOCATION1", "LOCATION2")
+ASPECTS = ("general", "price", "transit-location", "safety")
+SENTIHOOD = Contexts(TARGETS, ASPECTS)
+RESTAURANTS = Contexts((), ("price", "anecdotes/miscellaneous", "food"))
+WORDS = """
+    [PAD] [UNK] [CLS] [SEP] [MASK] location - 1 2 general price transit safety anecdotes miscellaneous food
+    is safe and dear the a very . ' s t but not ##s ##r
+"""
+
+
+@pytest.fixture
+def tokenizer(tmp_path) -> BertTokenizer:
+    (tmp_path / "vocab.txt").write_text("\n".join(WORDS.split()), encoding="utf-8")
+    return BertTokenizer(str(tmp_path / "vocab.txt"))
+
+
+def read(tokenizer: BertTokenizer, ids: list[int]) -> str:
+    return " ".join(tokenizer.convert_ids_to_tokens(ids))
+
+
+def test_ids_and_pairs_are_one_to_one():
+    assert len(SENTIHOOD) == 8
+    assert list(SENTIHOOD) == [(target, aspect) for target in TARGETS for aspect in ASPECTS]
+    for context_id, pair in enumerate(SENTIHOOD):
+        assert SENTIHOOD.id(*pair) == context_id
+        assert SENTIHOOD.pair(context_id) == pair
+    assert SENTIHOOD.id("LOCATION2", "price") == 5  # 1 * 4 aspects + 1
+
+
+def test_ids_without_targets():
+    assert list(RESTAURANTS) == [("", "price"), ("", "anecdotes/miscellaneous"), ("", "food")]
+    assert RESTAURANTS.id(None, "food") == RESTAURANTS.id("", "food") == 2
+    assert RESTAURANTS.pair(2) == ("", "food")
+
+
+@pytest.mark.parametrize(
+    ("contexts", "pair", "message"),
+    [
+        (
+            SENTIHOOD,
+            ("LOCATION3", "price"),
+            r"target 'LOCATION3' is unknown: give one of \['LOCATION1', 'LOC",
+        ),
+        (SENTIHOOD, (None, "price"), r"target '' is unknown: give one of"),
+        (SENTIHOOD, ("LOCATION1", "food"), r"aspect 'food' is unknown: give one of \['general', 'price'"),
+        (RESTAURANTS, ("LOCATION1", "food"), r"target 'LOCATION1' is unknown: give no target"),
+    ],
+    ids=["target", "no_target", "aspect", "needless_target"],
+)
+def test_unknown_names(contexts, pair, message):
+    with pytest.raises(ValueError, match=message):
+        contexts.id(*pair)
+
+
+@pytest.mark.parametrize("context_id", [-1, 8])
+def test_unknown_ids(context_id):
+    with pytest.raises(ValueError, match=f"context id {context_id} is unknown: give one of 0 to 7"):
+        SENTIHOOD.pair(context_id)
+
+
+def test_contexts_of_a_configuration(make_config, kind):
+    config = make_config(kind, targets=list(TARGETS), aspects=list(ASPECTS))
+    assert Contexts.from_config(config) == SENTIHOOD
+    with pytest.raises(ValueError, match=f"this {kind}_bert names no aspects: set config.targets and config.aspects"):
+        Contexts.from_config(make_config(kind))
+    with pytest.raises(ValueError, match="aspects is empty"):
+        Contexts(TARGETS, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("LOCATION1 is safe", ["LOCATION1"]),
+        ("LOCATION2 is dear, LOCATION1 is not", ["LOCATION1", "LOCATION2"]),
+        ("in LOCATION1t and aLOCATION2", ["LOCATION1", "LOCATION2"]),
+        ("LOCATION10 is not LOCATION2", ["LOCATION2"]),
+        ("location1 is a word like any other", []),
+        ("", []),
+    ],
+)
+def test_placeholders_in_a_text(text, targets):
+    assert SENTIHOOD.in_text(text) == [(target, aspect) for target in targets for aspect in ASPECTS]
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("I moved to bath.", ["Bath"]),
+        ("a bathroom in King's Cross", ["King's Cross"]),
+        ("BATH, king's cross", ["Bath", "King's Cross"]),
+        ("Kings Cross", []),
+    ],
+)
+def test_names_in_a_text(text, targets):
+    assert Contexts(("Bath", "King's Cross"), ("price",)).in_text(text) == [(target, "price") for target in targets]
+
+
+def test_without_targets_every_text_has_every_context():
+    assert RESTAURANTS.in_text("nothing of it") == list(RESTAURANTS)
+
+
+@pytest.mark.parametrize(
+    ("contexts", "text", "written"),
+    [
+        (SENTIHOOD, "LOCATION1's safe", "location - 1 's safe"),
+        (SENTIHOOD, "  in LOCATION1t,\tLOCATION2\n ", "in location - 1 t, location - 2"),
+        (SENTIHOOD, "LOCATION10", "LOCATION10"),
+        (Contexts(("Bath",), ("price",)), " Bath  is dear", "Bath is dear"),
+        (RESTAURANTS, "LOCATION1", "LOCATION1"),
+    ],
+)
+def test_text_as_the_model_reads_it(contexts, text, written):
+    assert contexts.write_text(text) == written
+
+
+@pytest.mark.parametrize(
+    ("contexts", "pair", "sentence"),
+    [
+        (SENTIHOOD, ("LOCATION1", "transit-location"), "location - 1 - transit location"),
+        (SENTIHOOD, ("LOCATION2", "price"), "location - 2 - price"),
+        (Contexts(("King's Cross",), ("price",)), ("King's Cross", "price"), "King's Cross - price"),
+        (RESTAURANTS, (None, "price"), "price"),
+        (RESTAURANTS, ("", "anecdotes/miscellaneous"), "anecdotes miscellaneous"),
+    ],
+)
+def test_auxiliary_sentence(contexts, pair, sentence):
+    assert contexts.auxiliary_sentence(*pair) == sentence
+
+
+def test_written_names():
+    assert written_target("TARGET_12") == "target - 12"
+    assert written_target("Bath") == "Bath"
+    assert written_aspect("FOOD#STYLE_OPTIONS") == "FOOD STYLE OPTIONS"
+
+
+def test_encoding_of_a_pair(tokenizer):
+    rows = encode(tokenizer, SENTIHOOD, ["LOCATION1 is safe", "LOCATION2"], ["LOCATION1", "LOCATION2"], ["price"] * 2)
+    assert [read(tokenizer, ids) for ids in rows["input_ids"]] == [
+        "[CLS] location - 1 is safe [SEP] location - 1 - price [SEP]",
+        "[CLS] location - 2 [SEP] location - 2 - price [SEP]",
+    ]
+    assert rows["token_type_ids"] == [[0] * 7 + [1] * 6, [0] * 5 + [1] * 6]
+    assert rows["attention_mask"] == [[1] * 13, [1] * 11]
+    assert rows["context_ids"] == [1, 5]
+
+
+def test_encoding_without_auxiliary_sentence(tokenizer):
+    rows = encode(tokenizer, SENTIHOOD, ["LOCATION1 is safe"], ["LOCATION1"], ["safety"], auxiliary_sentence=False)
+    assert read(tokenizer, rows["input_ids"][0]) == "[CLS] location - 1 is safe [SEP]"
+    assert rows["token_type_ids"] == [[0] * 7]
+    assert rows["context_ids"] == [3]
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_a_long_text_is_cut_and_its_auxiliary_sentence_is_not(tokenizer, aspect):
+    (ids,) = encode(tokenizer, SENTIHOOD, ["the " * 5000], ["LOCATION2"], [aspect])["input_ids"]
+    assert len(ids) == 512
+    ending = f" [SEP] location - 2 - {written_aspect(aspect)} [SEP]"
+    num_words = 511 - len(ending.split())  # all that [CLS] and the ending leave
+    assert read(tokenizer, ids) == "[CLS]" + " the" * num_words + ending
+
+
+def test_least_max_length(tokenizer):
+    # The longest auxiliary sentence, "location - 1 - transit location", has 6 tokens, and there are 3 special ones.
+    arguments = (tokenizer, SENTIHOOD, ["the the"], ["LOCATION1"], ["price"])
+    with pytest.raises(ValueError, match=r"max_length=9 leaves no room for the text: 9 tokens .* at least 10"):
+        encode(*arguments, max_length=9)
+    (ids,) = encode(*arguments, max_length=10)["input_ids"]
+    # "price" makes 5 tokens, so both words fit.
+    assert read(tokenizer, ids) == "[CLS] the the [SEP] location - 1 - price [SEP]"
+    (ids,) = encode(*arguments[:-1], ["transit-location"], max_length=10)["input_ids"]
+    # One word is left, though the auxiliary sentence is the longer part.
+    assert read(tokenizer, ids) == "[CLS] the [SEP] location - 1 - transit location [SEP]"
+    with pytest.raises(ValueError, match="max_length=2 leaves no room"):
+        encode(*arguments, auxiliary_sentence=False, max_length=2)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        (["the", ""], r"text of row 1 is '': give a text that is not empty"),
+        (["the", " \n\t "], r"text of row 1 is ' \\n\\t ': give a text that is not empty"),
+        ([None, "the"], r"text of row 0 is None \(NoneType\): give a string"),
+        (["the", 3.5], r"text of row 1 is 3.5 \(float\): give a string"),
+        (["the"], "1 texts, 2 targets, 2 aspects: give as many of each"),
+    ],
+    ids=["empty", "blank", "none", "number", "too_few"],
+)
+def test_texts_that_cannot_be_read(tokenizer, texts, message):
+    with pytest.raises(ValueError, match=message):
+        encode(tokenizer, SENTIHOOD, texts, ["LOCATION1"] * 2, ["price"] * 2)
+
+
+UNUSUAL_TEXTS = {
+    "nul": "a\x00b",
+    "nul_only": "\x00",
+    "emoji": "\U0001f600 safe \U0001f469\u200d\U0001f469\u200d\U0001f467",
+    "hebrew": "\u05de\u05e7\u05d5\u05dd \u05d1\u05d8\u05d5\u05d7",
+    "right_to_left_marks": "\u202eLOCATION1\u202c",
+    "replacement_character": "a\ufffdb",
+    "zero_width_space": "\u200b",
+    "chinese": "\u5b89\u5168",
+    "special_token": "[SEP] price",
+}
+
+
+@pytest.mark.parametrize("text", UNUSUAL_TEXTS.values(), ids=list(UNUSUAL_TEXTS))
+def test_unusual_texts_are_encoded(tokenizer, text):
+    rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"])
+    tokens = read(tokenizer, rows["input_ids"][0])
+    assert tokens.startswith("[CLS] ")
+    assert tokens.endswith(" [SEP] location - 1 - price [SEP]")
+    assert rows["token_type_ids"][0][-6:] == [1] * 6
+    assert len(rows["token_type_ids"][0]) == len(rows["attention_mask"][0]) == len(rows["input_ids"][0])
+
+
+def test_encoding_of_no_rows(tokenizer):
+    rows = encode(tokenizer, SENTIHOOD, [], [], [])
+    assert rows == {"input_ids": [], "token_type_ids": [], "attention_mask": [], "context_ids": []}
+
+
+@pytest.fixture(params=["qacg", "cg", "bert"])
+def classifier(request, make_model):
+    """A classifier of each kind that `predict` serves."""
+    names = {"targets": list(TARGETS), "aspects": list(ASPECTS)}
+    if request.param != "bert":
+        return make_model(request.param, "sdpa", **names)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=60,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=48,
+        max_position_embeddings=40,
+        num_labels=3,
+        initializer_range=0.2,
+        auxiliary_sentence=True,
+        **names,
+    )
+    return BertForSequenceClassification(config).eval()
+
+
+ROWS = {
+    "texts": [
+        "LOCATION1 is safe",
+        "the " * 100,
+        "LOCATION2 is very very dear . but LOCATION1 is not",
+        "a",
+        "LOCATION1 and LOCATION2 is dear and safe and dear",
+    ],
+    "targets": ["LOCATION1", "LOCATION2", "LOCATION2", "LOCATION1", "LOCATION2"],
+    "aspects": ["safety", "price", "price", "general", "transit-location"],
+}
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 5, 100])
+def test_predictions_are_those_of_each_row_alone(classifier, tokenizer, batch_size):
+    probabilities = predict(classifier, tokenizer, **ROWS, batch_size=batch_size)
+    assert probabilities.shape == (5, 3)
+    assert probabilities.dtype == torch.float32
+    torch.testing.assert_close(probabilities.sum(1), torch.ones(5))
+    for row, probability in enumerate(probabilities):
+        rows = encode(tokenizer, SENTIHOOD, *([column[row]] for column in ROWS.values()), max_length=40)
+        if classifier.config.model_type == "bert":
+            del rows["context_ids"]
+        with torch.no_grad():
+            logits = classifier(**{name: torch.tensor(column) for name, column in rows.items()}).logits[0]
+        torch.testing.assert_close(probability, logits.softmax(-1), rtol=0, atol=1e-5)
+    assert (probabilities[0] - probabilities[1]).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_prediction_is_without_dropout_and_restores_the_mode(classifier, tokenizer, training):
+    expected = predict(classifier.eval(), tokenizer, **ROWS)
+    classifier.train(training)
+    torch.testing.assert_close(predict(classifier, tokenizer, **ROWS), expected, rtol=0, atol=0)
+    assert classifier.training is training
+
+
+def test_prediction_of_no_rows(classifier, tokenizer):
+    assert predict(classifier, tokenizer, [], [], []).shape == (0, 3)
+
+
+def test_prediction_follows_the_configuration(make_model, tokenizer):
+    names = {"targets": list(TARGETS), "aspects": list(ASPECTS)}
+    with_sentence, without = (
+        predict(make_model("qacg", **names, auxiliary_sentence=choice), tokenizer, **ROWS) for choice in (True, False)
+    )
+    assert (with_sentence - without).abs().max() > 1e-3
