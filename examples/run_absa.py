@@ -19,6 +19,7 @@ import transformers
 import yaml
 from accelerate import PartialState
 from datasets import Dataset
+from torch.utils.data import SequentialSampler
 from transformers import AutoTokenizer, DataCollatorWithPadding, HfArgumentParser, Trainer, TrainingArguments, set_seed
 from transformers.trainer_utils import get_last_checkpoint
 
@@ -179,6 +180,10 @@ class ABSATrainer(Trainer):
             seed=self.args.seed,
         )
 
+    def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
+        # The Trainer's own would group these rows by length too, and their predictions come back in that order.
+        return SequentialSampler(eval_dataset)
+
 
 def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABSATrainingArguments]:
     """Arguments from a recipe, if the first word names one, and from the command line, which wins.
@@ -241,6 +246,11 @@ def features(rows: Rows, task: Task, tokenizer, arguments: DataArguments, with_c
     return Dataset.from_dict({**columns, "labels": [task.label_names.index(label) for label in rows["label"]]})
 
 
+def longest_first(rows: Dataset) -> np.ndarray:
+    """Numbers of the rows by falling length: read in this order, the rows of a batch need little padding."""
+    return np.argsort([-len(ids) for ids in rows["input_ids"]], kind="stable")
+
+
 def softmax(logits: np.ndarray) -> np.ndarray:
     """(rows, labels) -> probabilities in float64, (rows, labels)"""
     return torch.from_numpy(logits).double().softmax(-1).numpy()
@@ -280,10 +290,14 @@ def train_one(
         for name, rows in splits.items()
     }
 
+    orders = {name: longest_first(rows) for name, rows in encoded.items() if name != "train"}
+    encoded |= {name: encoded[name].select(order) for name, order in orders.items()}
+    validation = choose(splits["validation"], orders["validation"])
+
     def compute_metrics(prediction) -> dict[str, float]:
         if by_accuracy:
             return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
-        scores = task.score_rows(splits["validation"], softmax(prediction.predictions))
+        scores = task.score_rows(validation, softmax(prediction.predictions))
         wanted = {*task.main_scores, arguments.metric_for_best_model.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
@@ -303,7 +317,10 @@ def train_one(
         logger.warning("going on from %s", last_checkpoint)
     trained = trainer.train(resume_from_checkpoint=last_checkpoint)
     trainer.compute_metrics = None  # what follows is scored over all rows at once
-    probabilities = {name: softmax(trainer.predict(encoded[name]).predictions) for name in encoded if name != "train"}
+    probabilities = {}
+    for name, order in orders.items():
+        probabilities[name] = np.empty((len(order), len(task.label_names)))
+        probabilities[name][order] = softmax(trainer.predict(encoded[name]).predictions)
     trainer.save_model(folder)
     best = trainer.state.best_model_checkpoint
     return probabilities, {

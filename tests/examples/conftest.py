@@ -13,13 +13,17 @@ import torch
 from transformers import BertConfig, BertForMaskedLM, BertModel, BertTokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-WORDS = ["location", "safe", "dangerous", "cheap", "dear", "price", "safety", "general", "transit", "and", "is", "but"]
 OPINIONS = {
     "safe": ("safety", "Positive"),
     "dangerous": ("safety", "Negative"),
     "cheap": ("price", "Positive"),
     "dear": ("price", "Negative"),
+    "near": ("transit-location", "Positive"),
+    "far": ("transit-location", "Negative"),
+    "nice": ("general", "Positive"),
+    "dull": ("general", "Negative"),
 }
+WORDS = ["location", "price", "safety", "general", "transit", "and", "is", "but", *OPINIONS]
 
 
 def save_tiny_bert(folder: Path, model_class=BertModel) -> Path:
@@ -70,7 +74,7 @@ def tiny_sentihood(tmp_path_factory) -> Path:
     for number, split in enumerate(("train", "dev", "test")):
         sentences = []
         for i in range(16):
-            word = list(OPINIONS)[(i + number) % 4]
+            word = list(OPINIONS)[(i + number) % 8]
             aspect, sentiment = OPINIONS[word]
             target = f"LOCATION{1 + i % 2}"
             text = (

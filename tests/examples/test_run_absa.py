@@ -104,7 +104,7 @@ def test_finished_seeds_are_kept_and_other_arguments_refused(finished_run, recip
     results = folder / "seed-1" / "results.json"
     written = results.stat().st_mtime_ns
     again = run_script(SCRIPT, recipe, "--output_dir", folder, "--seeds", "1", "2")
-    assert again.stdout == printed
+    assert again.stdout == printed[printed.index("test, %") :]
     assert results.stat().st_mtime_ns == written
     other = run_script(SCRIPT, recipe, "--output_dir", folder, "--learning_rate", "1e-4", check=False)
     assert other.returncode != 0
@@ -213,7 +213,10 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
         (["{recipe}", "--seeds", "3", "3"], "holds a seed twice"),
         (["{recipe}", "--max_length", "9"], "max_length=9 leaves no room"),
         (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
-        (["{recipe}", "--model_preset", "configuration/models/qacg-bert-base.json"], "hidden_size=768"),
+        (
+            ["{recipe}", "--model_preset", "configuration/models/qacg-bert-base.json"],
+            "vocab_size=30522 in model_preset",
+        ),
         (["{recipe}", "--model_preset", "configuration/models/cg-bert-base.json"], "is for cg_bert"),
         (["--dataset", "sentihod"], "sentihod"),
     ],
