@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -33,6 +34,19 @@ BACKBONE_SIZES = (
     "max_position_embeddings",
     "type_vocab_size",
 )
+
+
+@contextmanager
+def naming(argument: str, value: str):
+    """Makes what goes wrong in finding a model name the argument, its value and the remedy."""
+    try:
+        yield
+    except OSError as error:
+        reason = str(error).splitlines()[0]
+        raise FileNotFoundError(
+            f"{argument}={value} is no folder with a model, and the Hub did not give it: check the name or network "
+            f"({reason})"
+        ) from error
 
 
 def resolve_backbone(name: str) -> str:
@@ -82,7 +96,8 @@ def build_config(
     Raises:
         ValueError: naming the field that does not fit.
     """
-    backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
+    with naming("model_name_or_path", backbone):
+        backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
     if backbone_config.model_type not in ("bert", model_type):
         raise ValueError(
             f"model_name_or_path={backbone} holds a {backbone_config.model_type}: a {model_type} starts from a bert "

@@ -8,10 +8,10 @@ A text is asked about the targets that occur in it (about all aspects, where the
 
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser
 
+from backbones import naming
 from modeling_qacg_bert import Contexts, predict
 
 
@@ -40,11 +40,9 @@ def questions(contexts: Contexts, text: str, target: str | None, aspect: str | N
 
 
 def main(arguments: PredictArguments):
-    # A folder with a slip in its name would be looked up on the Hub, with an error about the network.
-    if "/" in arguments.model.strip("/") and not Path(arguments.model).is_dir() and arguments.model.count("/") != 1:
-        raise FileNotFoundError(f"model={arguments.model}: there is no such folder")
-    model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
-    tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+    with naming("model", arguments.model):
+        model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
+        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
     contexts = Contexts.from_config(model.config)
     asked = [questions(contexts, text, arguments.target, arguments.aspect) for text in arguments.texts]
     rows = [(text, *pair) for text, pairs in zip(arguments.texts, asked, strict=True) for pair in pairs]

@@ -273,7 +273,6 @@ def train_one(
     """
     set_seed(seed)
     backbone = resolve_backbone(model_arguments.model_name_or_path)
-    tokenizer = AutoTokenizer.from_pretrained(backbone, revision=model_arguments.model_revision)
     config = build_config(
         model_arguments.model_type,
         backbone,
@@ -284,6 +283,7 @@ def train_one(
         overrides=model_arguments.config_overrides,
         revision=model_arguments.model_revision,
     )
+    tokenizer = AutoTokenizer.from_pretrained(backbone, revision=model_arguments.model_revision)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
     encoded = {
         name: features(rows, task, tokenizer, data_arguments, with_contexts=model_arguments.model_type != "bert")

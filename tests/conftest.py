@@ -1,11 +1,30 @@
-"""Fixtures shared by all tests."""
+"""Fixtures shared by all tests; scripts run as a user runs them, on a tiny BERT and a few rows."""
 
+import importlib
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from transformers import BertConfig, BertForMaskedLM, BertModel, BertTokenizer
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
+OPINIONS = {
+    "safe": ("safety", "Positive"),
+    "dangerous": ("safety", "Negative"),
+    "cheap": ("price", "Positive"),
+    "dear": ("price", "Negative"),
+    "near": ("transit-location", "Positive"),
+    "far": ("transit-location", "Negative"),
+    "nice": ("general", "Positive"),
+    "dull": ("general", "Negative"),
+}
+WORDS = ["location", "price", "safety", "general", "transit", "and", "is", "but", *OPINIONS]
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +39,115 @@ def shared_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent: set ABSA_SHARED_DIR to the folder with data/, golden/, reference_outputs/")
     return folder
+
+
+def save_tiny_bert(folder: Path, model_class=BertModel) -> Path:
+    """A BERT of two layers with a tokenizer that knows every letter, saved as a user would have it."""
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *LETTERS,
+        *(f"##{c}" for c in LETTERS),
+        *"-,.!?'",
+        *WORDS,
+    ]
+    tokenizer = BertTokenizer(vocab={token: number for number, token in enumerate(vocabulary)}, model_max_length=64)
+    config = BertConfig(
+        vocab_size=len(vocabulary),
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=64,
+        max_position_embeddings=64,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    torch.manual_seed(0)
+    model_class(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(tmp_path_factory) -> Path:
+    return save_tiny_bert(tmp_path_factory.mktemp("tiny_bert"))
+
+
+@pytest.fixture(scope="session")
+def bert_without_pooler(tmp_path_factory) -> Path:
+    """What masked-language-model checkpoints look like: complete but for the pooler."""
+    return save_tiny_bert(tmp_path_factory.mktemp("bert_without_pooler"), BertForMaskedLM)
+
+
+@pytest.fixture(scope="session")
+def tiny_sentihood(tmp_path_factory) -> Path:
+    """Sixteen sentences a split in SentiHood's format, one opinion word each."""
+    folder = tmp_path_factory.mktemp("tiny_sentihood")
+    for number, split in enumerate(("train", "dev", "test")):
+        sentences = []
+        for i in range(16):
+            word = list(OPINIONS)[(i + number) % 8]
+            aspect, sentiment = OPINIONS[word]
+            target = f"LOCATION{1 + i % 2}"
+            text = (
+                f"{split} {i}: LOCATION1 and LOCATION2 but {target} is {word}"
+                if i % 2
+                else f"{split} {i}: LOCATION1 is {word}"
+            )
+            sentences.append(
+                {
+                    "id": i,
+                    "text": text,
+                    "opinions": [{"sentiment": sentiment, "aspect": aspect, "target_entity": target}],
+                }
+            )
+        (folder / f"sentihood-{split}.json").write_text(json.dumps(sentences))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def run_script(repo_root: Path) -> Callable[..., subprocess.CompletedProcess]:
+    """Runs a script of examples/ in a process of its own and returns what it printed; `check` expects success."""
+
+    def run(*words: str | Path, check: bool = True, launcher: tuple[str, ...] = (sys.executable,)):
+        finished = subprocess.run(
+            [*launcher, *map(str, words)],
+            cwd=repo_root,
+            env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        assert not check or finished.returncode == 0, finished.stderr[-4000:]
+        return finished
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def example(repo_root: Path) -> Callable:
+    """Imports a module of examples/, which lies on no path but that of the scripts there."""
+
+    def load(name: str):
+        sys.path.insert(0, str(repo_root / "examples"))
+        try:
+            return importlib.import_module(name)
+        finally:
+            sys.path.remove(str(repo_root / "examples"))
+
+    return load
+
+
+@pytest.fixture
+def run_in_process(example, repo_root: Path, monkeypatch) -> Callable[[str, list[str]], None]:
+    """Runs the main function of a script of examples/ here, for what it raises."""
+
+    def run(name: str, words: list[str]):
+        monkeypatch.chdir(repo_root)
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        example(name).main(words)
+
+    return run

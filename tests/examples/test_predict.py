@@ -43,11 +43,12 @@ def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
     [
         (["{checkpoint}", "LOCATION1", "--aspect", "noise"], "aspect 'noise' is unknown: give one of ['price'"),
         (["{checkpoint}", "LOCATION1", "--target", "Soho"], "target 'Soho' is unknown"),
-        (["no/such/folder", "LOCATION1"], "model=no/such/folder: there is no such folder"),
+        (["no-such/model", "LOCATION1"], "model=no-such/model is no folder with a model, and the Hub did not give it"),
+        (["no/such/folder", "LOCATION1"], "model=no/such/folder is no folder with a model"),
     ],
-    ids=["aspect", "target", "folder"],
+    ids=["aspect", "target", "folder", "hub-id"],
 )
 def test_errors(checkpoint: Path, run_script, words, message):
     finished = run_script(SCRIPT, *(word.format(checkpoint=checkpoint) for word in words), check=False)
     assert finished.returncode != 0
-    assert message in finished.stderr.splitlines()[-1]
+    assert message in finished.stderr.splitlines()[-1]  # what a user reads last
