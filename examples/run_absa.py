@@ -52,6 +52,16 @@ RECIPE_ARGUMENTS = (
 )
 
 
+# Arguments of the Trainer that this script answers for itself, and what to do instead.
+NOT_TAKEN = {
+    "seed": "give --seeds",
+    "data_seed": "give --seeds",
+    "do_train": "every run trains",
+    "do_predict": "every run is tested",
+    "resume_from_checkpoint": "the same command, given again, goes on where it stopped",
+}
+
+
 @dataclass
 class ModelArguments:
     """Which model, from which weights."""
@@ -204,7 +214,11 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
         if unknown:
             raise ValueError(f"recipe {recipe_file} holds {unknown}, which are no arguments: see --help")
         parser.set_defaults(**recipe)
-    return parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
+    model, data, training = parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
+    for name, remedy in NOT_TAKEN.items():
+        if getattr(training, name) != ABSATrainingArguments.__dataclass_fields__[name].default:
+            raise ValueError(f"{name}={getattr(training, name)} has no effect here: {remedy}")
+    return model, data, training
 
 
 def load_task(arguments: DataArguments) -> Task:
@@ -222,12 +236,8 @@ def load_task(arguments: DataArguments) -> Task:
             else {}
         ),
     )
-    if "validation" not in data:
-        raise ValueError(
-            f"dataset={arguments.dataset} has the splits {list(data)}: the checkpoint is chosen on a split named "
-            "validation; give validation_file"
-        )
-    return make_task(data, arguments.metric or METRIC_OF_DATASET.get(arguments.dataset, "absa"))
+    metric = arguments.metric or METRIC_OF_DATASET.get(arguments.dataset, "absa")
+    return make_task(data, metric, arguments.validation_fraction, arguments.validation_seed)
 
 
 def features(rows: Rows, task: Task, tokenizer, arguments: DataArguments, with_contexts: bool) -> Dataset:

@@ -1,5 +1,6 @@
 """What a data set asks for: its rows as strings, its contexts and labels, and how its predictions are scored."""
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -43,15 +44,21 @@ class Task:
         return self.score(rows["id"], rows["target"], rows["aspect"], rows["label"], probabilities)
 
 
-def make_task(data: DatasetDict, metric: str) -> Task:
-    """A task from a data set with the columns of `COLUMNS` and a metric: "sentihood", "semeval2014" or "absa".
+def make_task(data: DatasetDict, metric: str, validation_fraction: float, validation_seed: int) -> Task:
+    """A task from a data set with the columns of `COLUMNS`.
 
+    Args:
+        data: its splits; without one named validation, a part of the training texts is held out.
+        metric: "sentihood", "semeval2014" or "absa".
+        validation_fraction, validation_seed: which part that is.
     Raises:
-        ValueError: if a split is missing or the labels are not the metric's.
+        ValueError: if there is no training split, nothing can be held out or the labels are not the metric's.
     """
     if "train" not in data:
         raise ValueError(f"the data has the splits {list(data)}: training needs a split named train")
     splits = {name: as_strings(split) for name, split in data.items()}
+    if "validation" not in splits:
+        splits["train"], splits["validation"] = hold_out_texts(splits["train"], validation_fraction, validation_seed)
     label_names = names_of(data["train"], "label")
     aspects = names_of(data["train"], "aspect")
     targets = [name for name in names_of(data["train"], "target") if name]
@@ -70,6 +77,27 @@ def make_task(data: DatasetDict, metric: str) -> Task:
         return Task(splits, contexts, label_names, sentihood_scores, main_scores, "strict_accuracy")
     main_scores = ["precision", "recall", "f1", "accuracy_binary", "accuracy_3way", "accuracy_4way"]
     return Task(splits, contexts, label_names, semeval2014_scores, main_scores, "f1")
+
+
+def hold_out_texts(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
+    """Rows of the texts that are kept and of those held out, the ones with the smallest SHA-256 of "seed:text".
+
+    Raises:
+        ValueError: if no text would be held out, or none kept.
+    """
+    texts = sorted(set(rows["text"]), key=lambda text: hashlib.sha256(f"{seed}:{text}".encode()).digest())
+    count = round(fraction * len(texts))
+    if not 0 < count < len(texts):
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(texts)} training texts is {count}: choose one that leaves a text "
+            "in train and in validation, or give validation_file"
+        )
+    held_out = set(texts[:count])
+    numbers = range(len(rows["text"]))
+    return (
+        choose(rows, [number for number in numbers if rows["text"][number] not in held_out]),
+        choose(rows, [number for number in numbers if rows["text"][number] in held_out]),
+    )
 
 
 def names_of(split: Dataset, column: str) -> list[str]:

@@ -212,6 +212,7 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
         (["{recipe}", "--model_name_or_path", "no/such/bert"], "model_name_or_path=no/such/bert is no folder"),
         (["{recipe}", "--metric", "semeval2014"], "metric=semeval2014 scores the labels"),
         (["{recipe}", "--seeds", "3", "3"], "holds a seed twice"),
+        (["{recipe}", "--seed", "7"], "seed=7 has no effect here: give --seeds"),
         (["{recipe}", "--max_length", "9"], "max_length=9 leaves no room"),
         (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
         (

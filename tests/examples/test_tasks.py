@@ -11,6 +11,7 @@ def tasks(example):
 
 
 def dataset(labels: list[str], names: list[str], target: str = "") -> DatasetDict:
+    """Two rows a text; training and validation data are the same."""
     features = Features(
         {
             "id": Value("string"),
@@ -22,16 +23,17 @@ def dataset(labels: list[str], names: list[str], target: str = "") -> DatasetDic
     )
     columns = {
         "id": [str(number // 2) for number in range(len(labels))],
-        "text": ["fine food"] * len(labels),
+        "text": [f"fine food {number // 2}" for number in range(len(labels))],
         "target": [target] * len(labels),
         "aspect": [number % 2 for number in range(len(labels))],
         "label": [names.index(label) for label in labels],
     }
-    return DatasetDict({"train": Dataset.from_dict(columns, features=features)})
+    rows = Dataset.from_dict(columns, features=features)
+    return DatasetDict({"train": rows, "validation": rows})
 
 
 def test_own_labels_are_scored_by_absa(tasks):
-    task = tasks.make_task(dataset(["none", "good", "bad", "none"], ["none", "good", "bad"]), "absa")
+    task = tasks.make_task(dataset(["none", "good", "bad", "none"], ["none", "good", "bad"]), "absa", 0.5, 0)
     assert task.label_names == ["none", "good", "bad"]
     assert list(task.contexts) == [("", "food"), ("", "service")]
     probabilities = np.eye(3)[[0, 1, 2, 1]]  # the last row is wrong: one of two texts and three of four rows are right
@@ -43,20 +45,20 @@ def test_own_labels_are_scored_by_absa(tasks):
 
 
 def test_targets_make_contexts(tasks):
-    task = tasks.make_task(dataset(["good", "bad"], ["good", "bad"], target="Soho"), "absa")
+    task = tasks.make_task(dataset(["good", "bad"], ["good", "bad"], target="Soho"), "absa", 0.5, 0)
     assert list(task.contexts) == [("Soho", "food"), ("Soho", "service")]
 
 
 @pytest.mark.parametrize("metric", ["sentihood", "semeval2014"])
 def test_labels_must_be_the_metrics(tasks, metric: str):
     with pytest.raises(ValueError, match=f"metric={metric} scores the labels"):
-        tasks.make_task(dataset(["good", "bad"], ["good", "bad"]), metric)
+        tasks.make_task(dataset(["good", "bad"], ["good", "bad"]), metric, 0.5, 0)
 
 
 def test_train_is_needed(tasks):
     data = dataset(["good", "bad"], ["good", "bad"])
     with pytest.raises(ValueError, match="a split named train"):
-        tasks.make_task(DatasetDict({"test": data["train"]}), "absa")
+        tasks.make_task(DatasetDict({"test": data["train"]}), "absa", 0.5, 0)
 
 
 def test_choose_and_as_strings(tasks):
@@ -64,8 +66,24 @@ def test_choose_and_as_strings(tasks):
     assert rows["label"] == ["good", "bad"]
     assert tasks.choose(rows, [1]) == {
         "id": ["0"],
-        "text": ["fine food"],
+        "text": ["fine food 0"],
         "target": [""],
         "aspect": ["service"],
         "label": ["bad"],
     }
+
+
+def test_whole_texts_are_held_out_where_there_is_no_validation_split(tasks):
+    data = DatasetDict({"train": dataset(["good", "bad"] * 10, ["good", "bad"])["train"]})
+
+    def held_out(seed: int) -> list[str]:
+        splits = tasks.make_task(data, "absa", 0.2, seed).splits
+        assert not set(splits["train"]["text"]) & set(splits["validation"]["text"])
+        assert len(splits["train"]["id"]) == 16
+        assert len(splits["validation"]["id"]) == 4  # two of ten texts, two rows each
+        return splits["validation"]["text"]
+
+    assert held_out(0) == held_out(0)
+    assert len({tuple(held_out(seed)) for seed in range(5)}) > 1
+    with pytest.raises(ValueError, match=r"validation_fraction=0.01 of 10 training texts is 0"):
+        tasks.make_task(data, "absa", 0.01, 0)
