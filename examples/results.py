@@ -45,8 +45,11 @@ def write_probabilities(path: Path, rows: Mapping[str, list[str]], probabilities
 
 
 def summarise(by_seed: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
-    """Mean and sample standard deviation of every score over the seeds; the deviation of one seed is None."""
-    names = next(iter(by_seed.values()))
+    """Mean and sample standard deviation of every score over the seeds; the deviation of one seed is None.
+
+    Intervals (`<score>_low`, `<score>_high`) are of one seed's predictions and have no mean.
+    """
+    names = [name for name in next(iter(by_seed.values())) if not name.endswith(("_low", "_high"))]
     values = {name: [scores[name] for scores in by_seed.values()] for name in names}
     return {
         name: {

@@ -33,6 +33,7 @@ from tasks import Rows, Task, choose, make_task
 logger = logging.getLogger("run_absa")
 
 METRIC_OF_DATASET = {"sentihood": "sentihood", "semeval2014": "semeval2014"}
+BOOTSTRAP = 1000  # resamples of the sentences for the 95% intervals of results.json: <score>_low and <score>_high
 # Arguments of the Trainer that change the result: a run that is continued must have been started with the same.
 RECIPE_ARGUMENTS = (
     "num_train_epochs",
@@ -373,7 +374,7 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
     result = {"seed": seed, "training": training}
     for name, rows in task.splits.items():
         if name != "train":
-            result[name] = task.score_rows(rows, probabilities[name])
+            result[name] = task.score_rows(rows, probabilities[name], BOOTSTRAP)
             if PartialState().is_main_process:
                 write_probabilities(
                     folder / f"{name}_probabilities.parquet", rows, probabilities[name], task.label_names

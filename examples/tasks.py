@@ -39,9 +39,10 @@ class Task:
     main_scores: list[str]
     select_by: str
 
-    def score_rows(self, rows: Rows, probabilities: np.ndarray) -> dict[str, float]:
-        """Scores of the probabilities (rows, labels) of these rows."""
-        return self.score(rows["id"], rows["target"], rows["aspect"], rows["label"], probabilities)
+    def score_rows(self, rows: Rows, probabilities: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
+        """Scores of the probabilities (rows, labels) of these rows, with intervals from so many resamples."""
+        columns = (rows["id"], rows["target"], rows["aspect"], rows["label"])
+        return self.score(*columns, probabilities, bootstrap=bootstrap)
 
 
 def make_task(data: DatasetDict, metric: str, validation_fraction: float, validation_seed: int) -> Task:

@@ -16,7 +16,7 @@ def test_mean_and_sample_standard_deviation(results):
     # deviations -0.2, 0, 0.2: sqrt((0.04 + 0 + 0.04) / 2) = 0.2
     assert summary["f1"]["mean"] == pytest.approx(0.7)
     assert summary["f1"]["std"] == pytest.approx(0.2)
-    assert results.summarise({1: {"f1": 0.5}}) == {"f1": {"mean": 0.5, "std": None}}
+    assert results.summarise({1: {"f1": 0.5, "f1_low": 0.4, "f1_high": 0.6}}) == {"f1": {"mean": 0.5, "std": None}}
 
 
 def test_undefined_scores_stay_undefined(results, tmp_path):

@@ -60,6 +60,8 @@ def test_writes_results_probabilities_and_checkpoint(finished_run):
     assert results["summary"]["aspect_auc"]["std"] == pytest.approx(abs(values[0] - values[1]) / math.sqrt(2))
     for name in MAIN_SCORES:
         assert name in printed
+    one = results["seeds"]["1"]["test"]
+    assert one["strict_accuracy_low"] <= one["strict_accuracy"] <= one["strict_accuracy_high"]
 
     table = pd.read_parquet(folder / "seed-1" / "test_probabilities.parquet")
     assert list(table.columns) == ["id", "target", "aspect", "label", "p_none", "p_positive", "p_negative"]
