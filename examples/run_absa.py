@@ -10,6 +10,7 @@ where it was stopped.
 import json
 import logging
 import sys
+import warnings
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -308,7 +309,9 @@ def train_one(
     def compute_metrics(prediction) -> dict[str, float]:
         if by_accuracy:
             return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
-        scores = task.score_rows(validation, softmax(prediction.predictions))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
+            scores = task.score_rows(validation, softmax(prediction.predictions))
         wanted = {*task.main_scores, arguments.metric_for_best_model.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
