@@ -21,8 +21,15 @@ import yaml
 from accelerate import PartialState
 from datasets import Dataset
 from torch.utils.data import SequentialSampler
-from transformers import AutoTokenizer, DataCollatorWithPadding, HfArgumentParser, Trainer, TrainingArguments, set_seed
-from transformers.trainer_utils import get_last_checkpoint
+from transformers import (
+    AutoTokenizer,
+    DataCollatorWithPadding,
+    HfArgumentParser,
+    PreTrainedConfig,
+    Trainer,
+    TrainingArguments,
+    set_seed,
+)
 
 from backbones import MINILM, build_config, load_model, resolve_backbone
 from datasets_scripts import load_absa_dataset
@@ -242,18 +249,18 @@ def load_task(arguments: DataArguments) -> Task:
     return make_task(data, metric, arguments.validation_fraction, arguments.validation_seed)
 
 
-def features(rows: Rows, task: Task, tokenizer, arguments: DataArguments, with_contexts: bool) -> Dataset:
-    """Rows as the model reads them, without padding."""
+def features(rows: Rows, task: Task, tokenizer, config: PreTrainedConfig, max_length: int) -> Dataset:
+    """Rows as the model of this configuration reads them, without padding."""
     columns = encode(
         tokenizer,
         task.contexts,
         rows["text"],
         rows["target"],
         rows["aspect"],
-        auxiliary_sentence=arguments.auxiliary_sentence,
-        max_length=arguments.max_length,
+        auxiliary_sentence=config.auxiliary_sentence,
+        max_length=min(max_length, config.max_position_embeddings),
     )
-    if not with_contexts:
+    if config.model_type == "bert":
         del columns["context_ids"]
     return Dataset.from_dict({**columns, "labels": [task.label_names.index(label) for label in rows["label"]]})
 
@@ -298,10 +305,8 @@ def train_one(
     tokenizer = AutoTokenizer.from_pretrained(backbone, revision=model_arguments.model_revision)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
     encoded = {
-        name: features(rows, task, tokenizer, data_arguments, with_contexts=model_arguments.model_type != "bert")
-        for name, rows in splits.items()
+        name: features(rows, task, tokenizer, config, data_arguments.max_length) for name, rows in splits.items()
     }
-
     orders = {name: longest_first(rows) for name, rows in encoded.items() if name != "train"}
     encoded |= {name: encoded[name].select(order) for name, order in orders.items()}
     validation = choose(splits["validation"], orders["validation"])
@@ -326,7 +331,7 @@ def train_one(
         compute_metrics=compute_metrics,
         balance_labels=data_arguments.class_balanced_sampling,
     )
-    last_checkpoint = get_last_checkpoint(folder) if folder.is_dir() else None
+    last_checkpoint = last_complete_checkpoint(folder)
     if last_checkpoint is not None:
         logger.warning("going on from %s", last_checkpoint)
     trained = trainer.train(resume_from_checkpoint=last_checkpoint)
@@ -343,6 +348,13 @@ def train_one(
         "train_runtime_s": trained.metrics["train_runtime"],
         "log": trainer.state.log_history,
     }
+
+
+def last_complete_checkpoint(folder: Path) -> str | None:
+    """The checkpoint to go on from: the state is what the Trainer writes last, so one that was cut off has none."""
+    states = folder.glob("checkpoint-*/trainer_state.json")
+    folders = sorted((state.parent for state in states), key=lambda path: int(path.name.rsplit("-", 1)[-1]))
+    return str(folders[-1]) if folders else None
 
 
 def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_by: str) -> ABSATrainingArguments:

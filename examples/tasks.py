@@ -108,12 +108,15 @@ def names_of(split: Dataset, column: str) -> list[str]:
 
 
 def as_strings(split: Dataset) -> Rows:
-    """The five columns with names instead of ids."""
+    """The five columns with names instead of class numbers; no target is the empty string."""
     rows = {}
     for column in COLUMNS:
         feature = split.features[column]
         values = split[column][:]
-        rows[column] = [feature.names[value] for value in values] if isinstance(feature, ClassLabel) else list(values)
+        if isinstance(feature, ClassLabel):
+            rows[column] = [feature.names[value] for value in values]
+        else:
+            rows[column] = ["" if value is None else str(value) for value in values]
     return rows
 
 

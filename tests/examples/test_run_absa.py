@@ -29,7 +29,6 @@ def recipe(tmp_path_factory, tiny_bert: Path, tiny_sentihood: Path) -> Path:
         "dataset": "sentihood",
         "data_dir": str(tiny_sentihood),
         "model_name_or_path": str(tiny_bert),
-        "max_length": 64,
         "num_train_epochs": 2,
         "per_device_train_batch_size": 8,
         "learning_rate": "5e-3",
@@ -194,7 +193,7 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
     file.write_text("\n".join(rows))
     run_script(
         *(SCRIPT, "--dataset", "custom", "--train_file", file, "--validation_file", file, "--model_type", "bert"),
-        *("--auxiliary_sentence", "false", "--model_name_or_path", tiny_bert, "--max_length", "64"),
+        *("--auxiliary_sentence", "false", "--model_name_or_path", tiny_bert),
         *("--num_train_epochs", "1", "--output_dir", tmp_path / "run"),
     )
     folder = tmp_path / "run" / "seed-42"
@@ -203,6 +202,18 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
     assert len(table) == 24
     assert table[["p_good", "p_bad"]].notna().all(axis=None)
     assert json.loads((tmp_path / "run" / "all_results.json").read_text())["split"] == "validation"
+
+
+def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path, example):
+    last_complete_checkpoint = example("run_absa").last_complete_checkpoint
+    assert last_complete_checkpoint(tmp_path / "absent") is None
+    for step in (9, 10, 200):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+        (tmp_path / f"checkpoint-{step}" / "model.safetensors").touch()
+    assert last_complete_checkpoint(tmp_path) is None
+    for step in (9, 10):
+        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
+    assert last_complete_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
 
 
 @pytest.mark.parametrize(
