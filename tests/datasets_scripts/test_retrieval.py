@@ -13,7 +13,7 @@ semeval2014 = importlib.import_module("datasets_scripts.semeval2014.semeval2014"
 
 @pytest.fixture
 def pin(monkeypatch):
-    """Makes the files of a folder the pinned source of a builder's module; they come from this machine, offline too."""
+    """Makes the files of a folder the pinned source of a builder's module; they are local, offline or not."""
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
 
     def pin_files(module, base_url, folder):
