@@ -7,7 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, BertConfig, BertForSequenceClassification, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoTokenizer,
+    BertConfig,
+    BertForSequenceClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 
 from modeling_qacg_bert import (
     CGBertConfig,
@@ -123,12 +130,18 @@ def build_config(
                     f"{described[name]}: train from the BERT below it, or bring the data into its terms"
                 )
     else:
-        fields.pop("num_labels", None)
+        for name in ("num_labels", "problem_type"):  # of a head that the backbone may have had
+            fields.pop(name, None)
     fields |= described
 
     if preset is not None:
+        if not Path(preset).is_file():
+            raise FileNotFoundError(f"model_preset={preset} does not exist: see configuration/models")
         preset_fields = json.loads(Path(preset).read_text(encoding="utf-8"))
-        preset_type = preset_fields.pop("model_type")
+        preset_type = preset_fields.pop("model_type", None)
+        unknown = sorted(set(preset_fields) - set(CONFIG_CLASSES[model_type].__dataclass_fields__))
+        if unknown and preset_type == model_type:
+            raise ValueError(f"model_preset={preset} holds {unknown}, which a {model_type} has not: correct the names")
         if preset_type != model_type:
             raise ValueError(f"model_preset={preset} is for {preset_type}, model_type={model_type}: name its own")
         for name in BACKBONE_SIZES:
@@ -148,6 +161,23 @@ def build_config(
     return config
 
 
+def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "main"):
+    """The tokenizer of a backbone.
+
+    Raises:
+        ValueError: if it knows no words, as one made from a folder without tokenizer files, or more than the model.
+    """
+    with naming("model_name_or_path", backbone):
+        tokenizer = AutoTokenizer.from_pretrained(backbone, revision=revision)
+    if not len(tokenizer.all_special_tokens) < len(tokenizer) <= config.vocab_size:
+        raise ValueError(
+            f"the tokenizer of model_name_or_path={backbone} has {len(tokenizer)} tokens, the model "
+            f"{config.vocab_size}: "
+            "put the files of the model's own tokenizer (tokenizer.json or vocab.txt) beside its weights"
+        )
+    return tokenizer
+
+
 def load_model(backbone: str, config: PreTrainedConfig, attn_implementation: str, revision: str = "main"):
     """A classifier with all of the backbone's weights; only what BERT does not have is new.
 
@@ -155,14 +185,22 @@ def load_model(backbone: str, config: PreTrainedConfig, attn_implementation: str
         ValueError: naming the weights of BERT that the checkpoint lacks: trained on, they would stay random.
     """
     # Under its own class the configuration knows its type; an extension's instance may carry a checkpoint's.
-    model, loading = MODEL_CLASSES[type(config).model_type].from_pretrained(
-        backbone,
-        config=config,
-        attn_implementation=attn_implementation,
-        dtype=torch.float32,
-        revision=revision,
-        output_loading_info=True,
-    )
+    with naming("model_name_or_path", backbone):
+        model, loading = MODEL_CLASSES[type(config).model_type].from_pretrained(
+            backbone,
+            config=config,
+            attn_implementation=attn_implementation,
+            dtype=torch.float32,
+            revision=revision,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
+    mismatched = sorted(name for name, *_ in loading["mismatched_keys"] if not name.startswith("classifier."))
+    if mismatched:
+        raise ValueError(
+            f"model_name_or_path={backbone} has other sizes than the configuration in {', '.join(mismatched)}: leave "
+            "out what model_preset and config_overrides say of the backbone"
+        )
     missing = missing_backbone_weights(model, loading["missing_keys"])
     if missing:
         raise ValueError(

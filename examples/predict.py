@@ -2,8 +2,8 @@
 
     python examples/predict.py outputs/quickstart/seed-42 "LOCATION1 is dear but safe." "Is LOCATION1 near a park?"
 
-A text is asked about the targets that occur in it (about all aspects, where the model has no targets); `--target` and
-`--aspect` restrict that.
+A text is asked about the targets that occur in it (about all aspects, where the model has no targets). `--target` asks
+about one, in the text or not, and `--aspect` about one aspect.
 """
 
 import sys
@@ -32,9 +32,10 @@ def questions(contexts: Contexts, text: str, target: str | None, aspect: str | N
         ValueError: if the target or the aspect is unknown to the model.
     """
     contexts.id(target or next(iter(contexts))[0], aspect or contexts.aspects[0])
+    known = contexts if target else contexts.in_text(text)
     return [
         (of_target, of_aspect)
-        for of_target, of_aspect in contexts.in_text(text)
+        for of_target, of_aspect in known
         if target in (None, of_target) and aspect in (None, of_aspect)
     ]
 

@@ -9,17 +9,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-PROTOCOL = (
-    "The checkpoint of each seed is the one that is best on the validation split; the test split is read once, after "
-    "that choice. Figures are means (sample standard deviations) over the seeds."
-)
+PROTOCOL = {  # by the split whose figures are reported
+    "test": "The checkpoint of each seed is the one that is best on the validation split; the test split is read "
+    "once, after that choice. Figures are means (sample standard deviations) over the seeds.",
+    "validation": "There is no test split: the figures are those of the validation split, on which the checkpoint of "
+    "each seed was chosen, and so too good. They are means (sample standard deviations) over the seeds.",
+}
 
 
 def write_json(path: Path, value: Mapping):
     """Writes JSON whole or not at all; NaN and infinities become null."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.partial")
-    temporary.write_text(json.dumps(_jsonable(value), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    temporary.write_text(json.dumps(_jsonable(value), indent=2, allow_nan=False, default=str) + "\n", encoding="utf-8")
     os.replace(temporary, path)
 
 

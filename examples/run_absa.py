@@ -7,10 +7,13 @@ A recipe (YAML or JSON) holds any of the arguments; the command line overrides i
 where it was stopped.
 """
 
+import hashlib
 import json
 import logging
+import shutil
 import sys
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -22,18 +25,18 @@ from accelerate import PartialState
 from datasets import Dataset
 from torch.utils.data import SequentialSampler
 from transformers import (
-    AutoTokenizer,
     DataCollatorWithPadding,
     HfArgumentParser,
     PreTrainedConfig,
     Trainer,
+    TrainerCallback,
     TrainingArguments,
     set_seed,
 )
 
-from backbones import MINILM, build_config, load_model, resolve_backbone
+from backbones import MINILM, build_config, load_model, load_tokenizer, resolve_backbone
 from datasets_scripts import load_absa_dataset
-from modeling_qacg_bert import encode
+from modeling_qacg_bert import Contexts, encode
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
 from sampling import TrainingOrder
 from tasks import Rows, Task, choose, make_task
@@ -42,7 +45,18 @@ logger = logging.getLogger("run_absa")
 
 METRIC_OF_DATASET = {"sentihood": "sentihood", "semeval2014": "semeval2014"}
 BOOTSTRAP = 1000  # resamples of the sentences for the 95% intervals of results.json: <score>_low and <score>_high
-# Arguments of the Trainer that change the result: a run that is continued must have been started with the same.
+# Arguments of the Trainer that cannot change the result; a run goes on only where all others are as they were.
+HARMLESS_ARGUMENTS = (
+    "output_dir",
+    "run_name",
+    "disable_tqdm",
+    "report_to",
+    "save_total_limit",
+    "use_cpu",
+    "local_rank",
+)
+HARMLESS_PREFIXES = ("logging_", "log_", "hub_", "push_to_hub", "dataloader_", "trackio_", "ddp_")
+# Those that all_results.json names.
 RECIPE_ARGUMENTS = (
     "num_train_epochs",
     "max_steps",
@@ -56,6 +70,7 @@ RECIPE_ARGUMENTS = (
     "optim",
     "bf16",
     "fp16",
+    "mixed_precision",
     "metric_for_best_model",
     "train_sampling_strategy",
 )
@@ -65,6 +80,7 @@ RECIPE_ARGUMENTS = (
 NOT_TAKEN = {
     "seed": "give --seeds",
     "data_seed": "give --seeds",
+    "load_best_model_at_end": "the checkpoint that is tested is the one chosen on the validation split",
     "do_train": "every run trains",
     "do_predict": "every run is tested",
     "resume_from_checkpoint": "the same command, given again, goes on where it stopped",
@@ -110,6 +126,13 @@ class DataArguments:
     )
     data_dir: str | None = field(
         default=None, metadata={"help": "Folder with the data set's files (default: they are downloaded)."}
+    )
+    data_version: str | None = field(
+        default=None,
+        metadata={
+            "choices": ["v1", "v2"],
+            "help": "Training file of semeval2014: 3044 (v1, default) or 3041 sentences.",
+        },
     )
     train_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
     validation_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
@@ -182,22 +205,34 @@ class ABSATrainingArguments(TrainingArguments):
         self.metric_for_best_model = metric_for_best_model
 
 
+class EpochOfTheOrder(TrainerCallback):
+    """Tells the order its epoch: the Trainer does not reach it behind the wrappers of a resumed, distributed run."""
+
+    def __init__(self, trainer: "ABSATrainer"):
+        self.trainer = trainer
+
+    def on_epoch_begin(self, args, state, control, **kwargs):
+        self.trainer.order.set_epoch(int(state.epoch or 0))
+
+
 class ABSATrainer(Trainer):
     """The Trainer with this project's order of training rows."""
 
     def __init__(self, *args, balance_labels: bool, **kwargs):
         super().__init__(*args, **kwargs)
         self.balance_labels = balance_labels
+        self.add_callback(EpochOfTheOrder(self))
 
     def _get_train_sampler(self, train_dataset=None) -> TrainingOrder:
         rows = train_dataset if train_dataset is not None else self.train_dataset
-        return TrainingOrder(
+        self.order = TrainingOrder(
             lengths=[len(ids) for ids in rows["input_ids"]],
             labels=rows["labels"][:] if self.balance_labels else None,
             batch_size=self.args.train_batch_size * self.args.world_size,
             group_by_length=self.args.train_sampling_strategy == "group_by_length",
             seed=self.args.seed,
         )
+        return self.order
 
     def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
         # The Trainer's own would group these rows by length too, and their predictions come back in that order.
@@ -222,12 +257,22 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
         unknown = sorted(set(recipe) - known)
         if unknown:
             raise ValueError(f"recipe {recipe_file} holds {unknown}, which are no arguments: see --help")
-        parser.set_defaults(**recipe)
+        argv = [*recipe_words(recipe), *argv]  # of an argument given twice the last counts
     model, data, training = parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
     for name, remedy in NOT_TAKEN.items():
         if getattr(training, name) != ABSATrainingArguments.__dataclass_fields__[name].default:
             raise ValueError(f"{name}={getattr(training, name)} has no effect here: {remedy}")
     return model, data, training
+
+
+def recipe_words(recipe: dict) -> list[str]:
+    """A recipe as the words of a command, so that its values are checked like those."""
+    words = []
+    for name, value in recipe.items():
+        if value is not None:
+            values = value if isinstance(value, list) else [value]
+            words += [f"--{name}", *(json.dumps(item) if isinstance(item, dict) else str(item) for item in values)]
+    return words
 
 
 def load_task(arguments: DataArguments) -> Task:
@@ -239,6 +284,7 @@ def load_task(arguments: DataArguments) -> Task:
         data_files={split: name for split, name in files.items() if name} or None,
         deduplicate=arguments.deduplicate,
         absent_label=arguments.absent_label,
+        version=arguments.data_version,
         **(
             {"validation_fraction": arguments.validation_fraction, "validation_seed": arguments.validation_seed}
             if arguments.dataset == "semeval2014"
@@ -249,20 +295,25 @@ def load_task(arguments: DataArguments) -> Task:
     return make_task(data, metric, arguments.validation_fraction, arguments.validation_seed)
 
 
-def features(rows: Rows, task: Task, tokenizer, config: PreTrainedConfig, max_length: int) -> Dataset:
-    """Rows as the model of this configuration reads them, without padding."""
-    columns = encode(
-        tokenizer,
-        task.contexts,
-        rows["text"],
-        rows["target"],
-        rows["aspect"],
-        auxiliary_sentence=config.auxiliary_sentence,
-        max_length=min(max_length, config.max_position_embeddings),
-    )
+def features(
+    split: str, rows: Rows, label_names: list[str], contexts: Contexts, tokenizer, config: PreTrainedConfig
+) -> Dataset:
+    """Rows of a split as the model of this configuration reads them, without padding."""
+    try:
+        columns = encode(
+            tokenizer,
+            contexts,
+            rows["text"],
+            rows["target"],
+            rows["aspect"],
+            auxiliary_sentence=config.auxiliary_sentence,
+            max_length=tokenizer.model_max_length,
+        )
+    except ValueError as error:
+        raise ValueError(f"{split} split: {error}") from error
     if config.model_type == "bert":
         del columns["context_ids"]
-    return Dataset.from_dict({**columns, "labels": [task.label_names.index(label) for label in rows["label"]]})
+    return Dataset.from_dict({**columns, "labels": [label_names.index(label) for label in rows["label"]]})
 
 
 def longest_first(rows: Dataset) -> np.ndarray:
@@ -280,39 +331,43 @@ def train_one(
     splits: dict[str, Rows],
     task: Task,
     seed: int,
-    by_accuracy: bool,
+    pair: tuple[str, str] | None,
     model_arguments: ModelArguments,
     data_arguments: DataArguments,
     training_arguments: ABSATrainingArguments,
 ) -> tuple[dict[str, np.ndarray], dict]:
     """Trains a model on splits["train"], chooses its checkpoint on splits["validation"] and saves it in `folder`.
 
+    With a (target, aspect) pair that is all the model knows, and accuracy chooses its checkpoint.
+
     Returns:
         Probabilities (rows, labels) for each split but train, and what is known of the training.
     """
     set_seed(seed)
+    contexts = task.contexts if pair is None else Contexts((pair[0],) if pair[0] else (), (pair[1],))
     backbone = resolve_backbone(model_arguments.model_name_or_path)
     config = build_config(
         model_arguments.model_type,
         backbone,
-        task.contexts,
+        contexts,
         task.label_names,
         auxiliary_sentence=data_arguments.auxiliary_sentence,
         preset=model_arguments.model_preset,
         overrides=model_arguments.config_overrides,
         revision=model_arguments.model_revision,
     )
-    tokenizer = AutoTokenizer.from_pretrained(backbone, revision=model_arguments.model_revision)
+    tokenizer = load_tokenizer(backbone, config, model_arguments.model_revision)
+    tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
     encoded = {
-        name: features(rows, task, tokenizer, config, data_arguments.max_length) for name, rows in splits.items()
+        name: features(name, rows, task.label_names, contexts, tokenizer, config) for name, rows in splits.items()
     }
     orders = {name: longest_first(rows) for name, rows in encoded.items() if name != "train"}
     encoded |= {name: encoded[name].select(order) for name, order in orders.items()}
     validation = choose(splits["validation"], orders["validation"])
 
     def compute_metrics(prediction) -> dict[str, float]:
-        if by_accuracy:
+        if pair is not None:
             return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
@@ -320,7 +375,7 @@ def train_one(
         wanted = {*task.main_scores, arguments.metric_for_best_model.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
-    arguments = one_seed(training_arguments, folder, seed, "accuracy" if by_accuracy else task.select_by)
+    arguments = one_seed(training_arguments, folder, seed, "accuracy" if pair is not None else task.select_by)
     trainer = ABSATrainer(
         model=model,
         args=arguments,
@@ -341,9 +396,9 @@ def train_one(
         probabilities[name] = np.empty((len(order), len(task.label_names)))
         probabilities[name][order] = softmax(trainer.predict(encoded[name]).predictions)
     trainer.save_model(folder)
-    best = trainer.state.best_model_checkpoint
+    best = trainer.state.best_global_step
     return probabilities, {
-        "best_step": int(best.rsplit("-", 1)[-1]) if best else trainer.state.global_step,
+        "best_step": best,
         "steps": trainer.state.global_step,
         "train_runtime_s": trained.metrics["train_runtime"],
         "log": trainer.state.log_history,
@@ -372,6 +427,7 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
     model_arguments, data_arguments, _ = arguments
     if model_arguments.model_type == "bert" and not data_arguments.auxiliary_sentence:
         parts = {"-".join(filter(None, pair)): pair for pair in task.contexts}
+        check_parts(task, parts.values())
     else:
         parts = {"": None}
 
@@ -382,7 +438,7 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
     for part, pair in parts.items():
         numbers = {name: rows_about(rows, pair) for name, rows in task.splits.items()}
         splits = {name: choose(rows, numbers[name]) for name, rows in task.splits.items()}
-        answers, training[part or "model"] = train_one(folder / part, splits, task, seed, pair is not None, *arguments)
+        answers, training[part or "model"] = train_one(folder / part, splits, task, seed, pair, *arguments)
         for name, answer in answers.items():
             probabilities[name][numbers[name]] = answer
 
@@ -397,6 +453,17 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
     return result
 
 
+def check_parts(task: Task, pairs: Iterable[tuple[str, str]]):
+    """Each context needs rows to train a model on and to choose its checkpoint by, which is known before training."""
+    for pair in pairs:
+        for name in ("train", "validation"):
+            if not rows_about(task.splits[name], pair):
+                raise ValueError(
+                    f"{name} has no row of target {pair[0]!r} and aspect {pair[1]!r}: BERT-single trains one model a "
+                    "context; add rows (--absent_label makes them) or give --auxiliary_sentence true"
+                )
+
+
 def rows_about(rows: Rows, pair: tuple[str, str] | None) -> list[int]:
     """Numbers of the rows with this (target, aspect); of all rows for None."""
     pairs = zip(rows["target"], rows["aspect"], strict=True)
@@ -404,16 +471,22 @@ def rows_about(rows: Rows, pair: tuple[str, str] | None) -> list[int]:
 
 
 def check_same_run(output_dir: Path, described: dict):
-    """A folder holds one run: started again with other arguments, it would mix two."""
+    """A folder holds one run: started again with other arguments or data, it would mix two."""
     record = output_dir / "arguments.json"
-    if not record.is_file():
+    begun = any(output_dir.glob("seed-*/**/trainer_state.json")) or any(output_dir.glob("seed-*/results.json"))
+    if not (record.is_file() and begun):
         write_json(record, described)
         return
-    before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described))
+    before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
     changed = [name for name in now if name != "seeds" and before.get(name) != now[name]]
     if changed:
         differences = "; ".join(f"{name} was {before.get(name)!r} and is now {now[name]!r}" for name in changed)
         raise ValueError(f"output_dir={output_dir} holds another run ({differences}): give another --output_dir")
+
+
+def digest(splits: Mapping[str, Rows]) -> str:
+    """SHA-256 of the rows of all splits."""
+    return hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()
 
 
 def main(argv: list[str]):
@@ -431,7 +504,12 @@ def main(argv: list[str]):
     described |= {name: getattr(training_arguments, name) for name in RECIPE_ARGUMENTS}
     described["world_size"] = training_arguments.world_size
     if state.is_main_process:
-        check_same_run(output_dir, described)
+        all_arguments = {
+            name: value
+            for name, value in training_arguments.to_dict().items()
+            if name not in HARMLESS_ARGUMENTS and not name.startswith(HARMLESS_PREFIXES)
+        }
+        check_same_run(output_dir, {**all_arguments, **described, "data_sha256": digest(task.splits)})
 
     results = {}
     for seed in data_arguments.seeds:
@@ -441,6 +519,8 @@ def main(argv: list[str]):
             result = run_seed(seed, folder, task, model_arguments, data_arguments, training_arguments)
             if state.is_main_process:
                 write_json(finished, result)
+                for checkpoint in folder.glob("**/checkpoint-*"):  # the best is saved beside, the rest has served
+                    shutil.rmtree(checkpoint)
             state.wait_for_everyone()
         results[seed] = json.loads(finished.read_text(encoding="utf-8"))
 
@@ -455,7 +535,7 @@ def main(argv: list[str]):
     write_json(
         output_dir / "all_results.json",
         {
-            "protocol": PROTOCOL,
+            "protocol": PROTOCOL[tested],
             "split": tested,
             "main_scores": task.main_scores,
             "arguments": described,

@@ -64,6 +64,8 @@ def make_task(data: DatasetDict, metric: str, validation_fraction: float, valida
     aspects = names_of(data["train"], "aspect")
     targets = [name for name in names_of(data["train"], "target") if name]
     contexts = Contexts(tuple(targets), tuple(aspects))
+    if len(label_names) < 2:
+        raise ValueError(f"the training data has the labels {label_names}: a classifier needs two or more")
     if metric == "absa":
         none_label = "none" if "none" in label_names else None
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)

@@ -375,16 +375,17 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             position_ids=position_ids,
             inputs_embeds=inputs_embeds,
         )
-        all_hidden_states, all_weights = [hidden_states], []
+        all_hidden_states, all_weights = [], []
         for layer in self.encoder.layer:
+            if output_hidden_states:
+                all_hidden_states.append(hidden_states)
             hidden_states, weights = layer(hidden_states, context_embedding, key_mask, output_attentions)
-            all_hidden_states.append(hidden_states)
             all_weights.append(weights)
 
         return ContextGuidedModelOutput(
             last_hidden_state=hidden_states,
             pooler_output=self.pooler(hidden_states),
-            hidden_states=tuple(all_hidden_states) if output_hidden_states else None,
+            hidden_states=(*all_hidden_states, hidden_states) if output_hidden_states else None,
             # One tuple of quantities a layer -> one tuple of layers a quantity.
             **(dict(zip(WEIGHT_NAMES, zip(*all_weights, strict=True), strict=False)) if output_attentions else {}),
         )

@@ -85,10 +85,7 @@ class Contexts:
 
         `"LOCATION1's safe"` -> `"location - 1 's safe"`
         """
-        for target in self.targets:
-            if PLACEHOLDER.fullmatch(target):
-                text = _occurrence(target).sub(f" {written_target(target)} ", text)
-        return " ".join(text.split())
+        return " ".join(PLACEHOLDER.sub(lambda found: f" {written_target(found[0])} ", text).split())
 
     def auxiliary_sentence(self, target: str | None, aspect: str) -> str:
         """The context in words (Sun et al., NAACL 2019, NLI form): `"location - 1 - transit location"`, `"price"`."""
@@ -204,7 +201,7 @@ def predict(
         targets,
         aspects,
         auxiliary_sentence=model.config.auxiliary_sentence,
-        max_length=model.config.max_position_embeddings,
+        max_length=min(model.config.max_position_embeddings, tokenizer.model_max_length),
     )
     if model.config.model_type == "bert":
         del rows["context_ids"]

@@ -112,14 +112,14 @@ def tiny_sentihood(tmp_path_factory) -> Path:
 def run_script(repo_root: Path) -> Callable[..., subprocess.CompletedProcess]:
     """Runs a script of examples/ in a process of its own and returns what it printed; `check` expects success."""
 
-    def run(*words: str | Path, check: bool = True, launcher: tuple[str, ...] = (sys.executable,)):
+    def run(*words: str | Path, check=True, launcher: tuple[str, ...] = (sys.executable,), timeout: float = 240):
         finished = subprocess.run(
             [*launcher, *map(str, words)],
             cwd=repo_root,
             env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=timeout,
         )
         assert not check or finished.returncode == 0, finished.stderr[-4000:]
         return finished

@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from transformers import BertConfig, BertForPreTraining, RobertaConfig
+from transformers import BertConfig, BertForPreTraining, BertForSequenceClassification, RobertaConfig
 
 from modeling_qacg_bert import Contexts, QACGBertConfig
 
@@ -96,6 +96,18 @@ def test_pretraining_checkpoints_are_complete(backbones, tiny_bert, tmp_path):
     BertForPreTraining(BertConfig.from_pretrained(tiny_bert)).save_pretrained(tmp_path)
     config = backbones.build_config("cg_bert", str(tmp_path), CONTEXTS, LABELS)
     assert backbones.load_model(str(tmp_path), config, "eager").config._attn_implementation == "eager"
+
+
+def test_another_head_of_the_backbone_is_left_behind(backbones, tiny_bert, tmp_path):
+    config = BertConfig.from_pretrained(tiny_bert, num_labels=5, problem_type="multi_label_classification")
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    for model_type in ("bert", "qacg_bert"):
+        config = backbones.build_config(model_type, str(tmp_path), CONTEXTS, LABELS)
+        model = backbones.load_model(str(tmp_path), config, "sdpa")
+        assert model.classifier.out_features == 3
+        assert model.config.problem_type is None
+        saved = BertForSequenceClassification.from_pretrained(tmp_path)
+        assert torch.equal(model.bert.pooler.dense.weight, saved.bert.pooler.dense.weight)
 
 
 def test_gradient_accumulation_averages_for_every_model(backbones, tiny_bert):

@@ -31,6 +31,11 @@ def test_asks_about_the_targets_in_the_text(checkpoint: Path, run_script):
     assert 1 / 3 <= float(probability) <= 1
 
 
+def test_a_named_target_is_asked_about_wherever_it_stands(checkpoint: Path, run_script):
+    printed = run_script(SCRIPT, checkpoint, "it is dear", "--target", "LOCATION2", "--aspect", "price").stdout
+    assert printed.splitlines()[1].split()[:2] == ["LOCATION2", "price"]
+
+
 def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
     words = ("--target", "LOCATION1", "--aspect", "price")
     printed = run_script(SCRIPT, checkpoint, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words).stdout

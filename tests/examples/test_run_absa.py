@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -198,6 +199,7 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
     )
     folder = tmp_path / "run" / "seed-42"
     assert sorted(path.parent.name for path in folder.glob("*/model.safetensors")) == ["price", "safety"]
+    assert json.loads((folder / "price" / "config.json").read_text())["aspects"] == ["price"]  # all that it knows
     table = pd.read_parquet(folder / "validation_probabilities.parquet")
     assert len(table) == 24
     assert table[["p_good", "p_bad"]].notna().all(axis=None)
@@ -225,6 +227,11 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path, example):
         (["{recipe}", "--model_name_or_path", "no/such/bert"], "model_name_or_path=no/such/bert is no folder"),
         (["{recipe}", "--metric", "semeval2014"], "metric=semeval2014 scores the labels"),
         (["{recipe}", "--seeds", "3", "3"], "holds a seed twice"),
+        (["{recipe}", "--load_best_model_at_end", "false"], "load_best_model_at_end=False has no effect here"),
+        (["{recipe}", "--data_version", "v2"], "version='v2' does not apply to 'sentihood'"),
+        (["{recipe}", "--model_preset", "{preset}"], "holds ['gate_bais'], which a qacg_bert has not"),
+        (["{recipe}", "--model_preset", "no.json"], "model_preset=no.json does not exist"),
+        (["{recipe}", "--model_name_or_path", "{no_tokenizer}"], "put the files of the model's own tokenizer"),
         (["{recipe}", "--seed", "7"], "seed=7 has no effect here: give --seeds"),
         (["{recipe}", "--max_length", "9"], "max_length=9 leaves no room"),
         (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
@@ -238,9 +245,25 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path, example):
     ids=lambda value: "-".join(value)[:60] if isinstance(value, list) else "",
 )
 def test_errors_name_what_is_wrong(
-    tmp_path: Path, recipe: Path, bert_without_pooler: Path, run_in_process, options: list[str], message: str
+    tmp_path: Path,
+    recipe: Path,
+    tiny_bert: Path,
+    bert_without_pooler: Path,
+    run_in_process,
+    options: list[str],
+    message: str,
 ):
-    places = {"recipe": recipe, "bert_without_pooler": bert_without_pooler}
+    preset, no_tokenizer = tmp_path / "preset.json", tmp_path / "no_tokenizer"
+    preset.write_text('{"model_type": "qacg_bert", "gate_bais": true}')
+    no_tokenizer.mkdir()
+    for file in ("config.json", "model.safetensors"):
+        (no_tokenizer / file).write_bytes((tiny_bert / file).read_bytes())
+    places = {
+        "recipe": recipe,
+        "bert_without_pooler": bert_without_pooler,
+        "preset": preset,
+        "no_tokenizer": no_tokenizer,
+    }
     words = [word.format(**places) for word in options]
     with pytest.raises((ValueError, FileNotFoundError)) as error:
         run_in_process("run_absa", [*words, "--output_dir", str(tmp_path / "run")])
@@ -252,3 +275,42 @@ def test_recipe_with_an_unknown_name(tmp_path: Path, run_in_process):
     file.write_text("learning_rat: 1.0e-4\n")
     with pytest.raises(ValueError, match="learning_rat"):
         run_in_process("run_absa", [str(file)])
+
+
+def test_recipe_values_are_checked_like_words_of_the_command(tmp_path: Path, example, capsys):
+    file = tmp_path / "recipe.yaml"
+    file.write_text("seeds: 7\nbf16: false\ndata_dir: null\nlearning_rate: 1e-3\nlr_scheduler_kwargs: {power: 2}\n")
+    _, data, training = example("run_absa").parse_arguments([str(file)])
+    assert (data.seeds, data.data_dir, training.learning_rate) == ([7], None, 1e-3)
+    assert training.lr_scheduler_kwargs == {"power": 2}
+    file.write_text("model_type: qacgbert\n")
+    with pytest.raises(SystemExit):
+        example("run_absa").parse_arguments([str(file)])
+    assert "--model_type: invalid choice: 'qacgbert'" in capsys.readouterr().err.replace("/--model-type", "")
+
+
+def test_a_folder_where_nothing_was_trained_is_free_and_other_data_is_refused(tmp_path: Path, example):
+    check_same_run = example("run_absa").check_same_run
+    check_same_run(tmp_path, {"model_name_or_path": "no/such", "data_sha256": "a"})
+    check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a"})  # the first never began
+    (tmp_path / "seed-1").mkdir()
+    (tmp_path / "seed-1" / "results.json").touch()
+    check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a"})
+    with pytest.raises(ValueError, match=r"data_sha256 was 'a' and is now 'b'"):
+        check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "b"})
+
+
+def test_resumed_order_knows_its_epoch_behind_the_wrappers_of_a_distributed_run(example):
+    run_absa = example("run_absa")
+    trainer = SimpleNamespace(order=example("sampling").TrainingOrder([5] * 8, None, 4, True, seed=1))
+    run_absa.EpochOfTheOrder(trainer).on_epoch_begin(None, SimpleNamespace(epoch=3.5), None)
+    assert trainer.order.epoch == 3
+
+
+def test_bert_single_needs_rows_of_every_context(tmp_path: Path, tiny_bert: Path, run_in_process):
+    (tmp_path / "own.csv").write_text("text,target,aspect,label\na,A,food,good\nb,A,food,bad\nc,B,price,good\n")
+    file = str(tmp_path / "own.csv")
+    words = ["--dataset", "custom", "--train_file", file, "--validation_file", file, "--model_type", "bert"]
+    words += ["--auxiliary_sentence", "false", "--model_name_or_path", str(tiny_bert)]
+    with pytest.raises(ValueError, match="train has no row of target 'A' and aspect 'price'"):
+        run_in_process("run_absa", [*words, "--output_dir", str(tmp_path / "run")])

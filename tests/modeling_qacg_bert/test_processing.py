@@ -112,9 +112,9 @@ def test_without_targets_every_text_has_every_context():
     [
         (SENTIHOOD, "LOCATION1's safe", "location - 1 's safe"),
         (SENTIHOOD, "  in LOCATION1t,\tLOCATION2\n ", "in location - 1 t, location - 2"),
-        (SENTIHOOD, "LOCATION10", "LOCATION10"),
+        (SENTIHOOD, "LOCATION10", "location - 10"),  # unknown, and written alike
         (Contexts(("Bath",), ("price",)), " Bath  is dear", "Bath is dear"),
-        (RESTAURANTS, "LOCATION1", "LOCATION1"),
+        (RESTAURANTS, "in LOCATION1", "in location - 1"),
     ],
 )
 def test_text_as_the_model_reads_it(contexts, text, written):
