@@ -1,0 +1,60 @@
+"""The README's snippets run and print what it says; its tables quote figures that are in the repo's tests."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_python_snippets_print_what_the_readme_says(tiny_bert: Path, example, tmp_path: Path):
+    """On a tiny BERT and on a classifier saved from it: nothing printed depends on the weights."""
+    backbones = example("backbones")
+    contexts = example("tasks").Contexts(
+        ("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety")
+    )
+    config = backbones.build_config("qacg_bert", str(tiny_bert), contexts, ["none", "positive", "negative"])
+    backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(tmp_path)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / file).write_bytes((tiny_bert / file).read_bytes())
+
+    source = "\n".join(blocks("python"))
+    assert "outputs/quickstart/seed-42" in source
+    source = source.replace("outputs/quickstart/seed-42", str(tmp_path))
+    source = source.replace("google-bert/bert-base-uncased", str(tiny_bert))
+    snippets = doctest.DocTestParser().get_doctest(source, {}, "README.md", "README.md", 0)
+    runner = doctest.DocTestRunner()
+    runner.run(snippets)
+    assert runner.tries >= 12
+    assert runner.failures == 0
+
+
+def test_own_data_as_the_readme_shows_it(tiny_bert: Path, tmp_path: Path, run_script):
+    (csv,) = blocks("csv")
+    command = next(block for block in blocks("bash") if "--dataset custom" in block)
+    for name in ("train.csv", "dev.csv", "test.csv"):
+        (tmp_path / name).write_text(csv)
+        command = command.replace(name, str(tmp_path / name))
+    words = command.replace("outputs/own", str(tmp_path / "own")).split()
+    assert words.pop(0) == "python"
+    quick = ("--num_train_epochs", "1", "--model_name_or_path", tiny_bert)
+    assert "macro_f1" in run_script(*words, *quick).stdout
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)]+)\)", README))))
+def test_links_lead_somewhere(link: str):
+    assert (ROOT / link).exists()
+
+
+def test_commands_name_files_that_exist():
+    named = re.findall(r"(?:examples|benchmarks|configuration)/[\w/.-]+\.(?:py|yaml|json)", README)
+    assert named
+    for file in named:
+        assert (ROOT / file).is_file(), file
