@@ -338,7 +338,7 @@ def train_one(
 ) -> tuple[dict[str, np.ndarray], dict]:
     """Trains a model on splits["train"], chooses its checkpoint on splits["validation"] and saves it in `folder`.
 
-    With a (target, aspect) pair that is all the model knows, and accuracy chooses its checkpoint.
+    With a (target, aspect) pair that is all the model knows, and accuracy on its rows chooses its checkpoint.
 
     Returns:
         Probabilities (rows, labels) for each split but train, and what is known of the training.
@@ -366,16 +366,18 @@ def train_one(
     encoded |= {name: encoded[name].select(order) for name, order in orders.items()}
     validation = choose(splits["validation"], orders["validation"])
 
+    select_by = "accuracy" if pair is not None else training_arguments.metric_for_best_model or task.select_by
+
     def compute_metrics(prediction) -> dict[str, float]:
         if pair is not None:
             return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
             scores = task.score_rows(validation, softmax(prediction.predictions))
-        wanted = {*task.main_scores, arguments.metric_for_best_model.removeprefix("eval_")}
+        wanted = {*task.main_scores, select_by.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
-    arguments = one_seed(training_arguments, folder, seed, "accuracy" if pair is not None else task.select_by)
+    arguments = one_seed(training_arguments, folder, seed, select_by)
     trainer = ABSATrainer(
         model=model,
         args=arguments,
@@ -416,7 +418,7 @@ def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_b
     """The arguments of one training run of one seed."""
     values = {name: getattr(arguments, name) for name, spec in arguments.__dataclass_fields__.items() if spec.init}
     values |= {"output_dir": str(folder), "seed": seed, "data_seed": seed, "remove_unused_columns": False}
-    values["metric_for_best_model"] = arguments.metric_for_best_model or select_by
+    values["metric_for_best_model"] = select_by
     values["greater_is_better"] = not values["metric_for_best_model"].endswith("loss")
     values["dataloader_pin_memory"] = torch.accelerator.is_available()
     return ABSATrainingArguments(**values)
@@ -451,6 +453,20 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
                     folder / f"{name}_probabilities.parquet", rows, probabilities[name], task.label_names
                 )
     return result
+
+
+def check_scores(task: Task, metric_for_best_model: str | None):
+    """Scores of the validation split exist, the one that is to choose the checkpoint among them; before training."""
+    rows = task.splits["validation"]
+    uniform = np.full((len(rows["id"]), len(task.label_names)), 1 / len(task.label_names))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is undefined for uniform answers
+        scores = task.score_rows(rows, uniform)
+    if metric_for_best_model is not None and metric_for_best_model.removeprefix("eval_") not in {*scores, "loss"}:
+        raise ValueError(
+            f"metric_for_best_model={metric_for_best_model} is no score of this data: give loss or one of "
+            f"{', '.join(task.main_scores)}"
+        )
 
 
 def check_parts(task: Task, pairs: Iterable[tuple[str, str]]):
@@ -499,6 +515,7 @@ def main(argv: list[str]):
         raise ValueError(f"seeds={data_arguments.seeds} holds a seed twice: its run would count double")
 
     task = load_task(data_arguments)
+    check_scores(task, training_arguments.metric_for_best_model)
     output_dir = Path(training_arguments.output_dir)
     described = {**asdict(model_arguments), **asdict(data_arguments)}
     described |= {name: getattr(training_arguments, name) for name in RECIPE_ARGUMENTS}

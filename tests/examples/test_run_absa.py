@@ -235,6 +235,7 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path, example):
         (["{recipe}", "--model_preset", "{preset}"], "holds ['gate_bais'], which a qacg_bert has not"),
         (["{recipe}", "--model_preset", "no.json"], "model_preset=no.json does not exist"),
         (["{recipe}", "--model_name_or_path", "{no_tokenizer}"], "put the files of the model's own tokenizer"),
+        (["{recipe}", "--metric_for_best_model", "f1"], "metric_for_best_model=f1 is no score of this data"),
         (["{recipe}", "--seed", "7"], "seed=7 has no effect here: give --seeds"),
         (["{recipe}", "--max_length", "9"], "max_length=9 leaves no room"),
         (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
