@@ -43,7 +43,7 @@ from tasks import Rows, Task, choose, make_task
 
 logger = logging.getLogger("run_absa")
 
-METRIC_OF_DATASET = {"sentihood": "sentihood", "semeval2014": "semeval2014"}
+DATASETS_WITH_A_METRIC = ("sentihood", "semeval2014")
 BOOTSTRAP = 1000  # resamples of the sentences for the 95% intervals of results.json: <score>_low and <score>_high
 # Arguments of the Trainer that cannot change the result; a run goes on only where all others are as they were.
 HARMLESS_ARGUMENTS = (
@@ -74,8 +74,6 @@ RECIPE_ARGUMENTS = (
     "metric_for_best_model",
     "train_sampling_strategy",
 )
-
-
 # Arguments of the Trainer that this script answers for itself, and what to do instead.
 NOT_TAKEN = {
     "seed": "give --seeds",
@@ -291,7 +289,7 @@ def load_task(arguments: DataArguments) -> Task:
             else {}
         ),
     )
-    metric = arguments.metric or METRIC_OF_DATASET.get(arguments.dataset, "absa")
+    metric = arguments.metric or (arguments.dataset if arguments.dataset in DATASETS_WITH_A_METRIC else "absa")
     return make_task(data, metric, arguments.validation_fraction, arguments.validation_seed)
 
 
