@@ -13,7 +13,7 @@ class TrainingOrder(Sampler):
     Args:
         lengths: tokens of each row.
         labels: label of each row for class-balanced sampling: as many rows as there are, drawn with replacement, each
-            label as often as any other (as in the authors' code); None for every row once.
+            label as often as any other; None for every row once.
         batch_size: rows of a batch over all processes.
         group_by_length: whether the rows of a batch have about the same length, so that there is little padding.
         seed: of the random numbers.

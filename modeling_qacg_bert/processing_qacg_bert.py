@@ -81,7 +81,7 @@ class Contexts:
         return [(target, aspect) for target, aspect in self if not target or _occurrence(target).search(text)]
 
     def write_text(self, text: str) -> str:
-        """The text as the model reads it: targets in their written form, runs of blanks and control characters as one.
+        """The text as the model reads it: placeholders in their written form, known or not, and runs of blanks as one.
 
         `"LOCATION1's safe"` -> `"location - 1 's safe"`
         """
