@@ -1,9 +1,9 @@
 """Says what texts say about each target and aspect.
 
     python examples/predict.py outputs/quickstart/seed-42 "LOCATION1 is dear but safe." "Is LOCATION1 near a park?"
+    python examples/predict.py outputs/quickstart/seed-42 "Camden is dear but safe." --targets Camden=LOCATION1
 
-A text is asked about the targets that occur in it (about all aspects, where the model has no targets). `--target` asks
-about one, in the text or not, and `--aspect` about one aspect.
+A text is asked about the targets that occur in it (about all aspects, where the model has no targets).
 """
 
 import sys
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser
 
 from backbones import naming
-from modeling_qacg_bert import Contexts, predict
+from modeling_qacg_bert import AspectSentimentPipeline
 
 
 @dataclass
@@ -21,43 +21,42 @@ class PredictArguments:
 
     model: str = field(metadata={"help": "Folder or Hub id of a checkpoint that examples/run_absa.py has trained."})
     texts: list[str] = field(metadata={"help": "The texts, with targets as in the model's config (LOCATION1)."})
-    target: str | None = field(default=None, metadata={"help": "Ask about this target only (default: all)."})
-    aspect: str | None = field(default=None, metadata={"help": "Ask about this aspect only (default: all)."})
+    targets: list[str] | None = field(
+        default=None,
+        metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
+    )
+    aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
 
 
-def questions(contexts: Contexts, text: str, target: str | None, aspect: str | None) -> list[tuple[str, str]]:
-    """The (target, aspect) pairs to ask a text about.
+def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
+    """Targets as the pipeline takes them: a list, or a dict where each word is name=target.
 
     Raises:
-        ValueError: if the target or the aspect is unknown to the model.
+        ValueError: if some words are the one and some the other.
     """
-    contexts.id(target or next(iter(contexts))[0], aspect or contexts.aspects[0])
-    known = contexts if target else contexts.in_text(text)
-    return [
-        (of_target, of_aspect)
-        for of_target, of_aspect in known
-        if target in (None, of_target) and aspect in (None, of_aspect)
-    ]
+    if words is None or not any("=" in word for word in words):
+        return words
+    plain = [word for word in words if "=" not in word]
+    if plain:
+        raise ValueError(f"targets {', '.join(plain)} beside name=target: give {plain[0]}={plain[0]}, or names only")
+    return dict(word.rsplit("=", 1) for word in words)
 
 
 def main(arguments: PredictArguments):
     with naming("model", arguments.model):
         model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
         tokenizer = AutoTokenizer.from_pretrained(arguments.model)
-    contexts = Contexts.from_config(model.config)
-    asked = [questions(contexts, text, arguments.target, arguments.aspect) for text in arguments.texts]
-    rows = [(text, *pair) for text, pairs in zip(arguments.texts, asked, strict=True) for pair in pairs]
-    texts, targets, aspects = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
-    answers = iter(predict(model, tokenizer, texts, targets, aspects).tolist())
-    for text, pairs in zip(arguments.texts, asked, strict=True):
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, return_all=True)
+    targets = named_targets(arguments.targets)
+    for text, answers in zip(
+        arguments.texts, pipe(arguments.texts, targets=targets, aspects=arguments.aspects), strict=True
+    ):
         print(text)
-        if not pairs:
-            print(f"  none of {list(contexts.targets)} occurs in it: nothing to ask")
-        for target, aspect in pairs:
-            probabilities = next(answers)
-            best = max(range(len(probabilities)), key=probabilities.__getitem__)
-            name = " ".join(filter(None, (target, aspect)))
-            print(f"  {name:<28} {model.config.id2label[best]:<10} {probabilities[best]:.2f}")
+        if not answers:
+            print(f"  none of {list(targets or model.config.targets or [])} occurs in it: nothing to ask")
+        for answer in answers:
+            name = " ".join(filter(None, (answer["target"], answer["aspect"])))
+            print(f"  {name:<28} {answer['label']:<10} {answer['score']:.2f}")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
-"""CG-BERT and QACG-BERT for Transformers; importing this package registers both with the Auto classes."""
+"""CG-BERT and QACG-BERT for Transformers; importing this package registers both with the Auto classes.
+
+What they save can be loaded without this package: `register_for_auto_class` has the code copied beside the weights.
+"""
 
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+from transformers.pipelines import PIPELINE_REGISTRY
 
 from .configuration_qacg_bert import CGBertConfig, QACGBertConfig
 from .modeling_qacg_bert import (
@@ -9,17 +13,25 @@ from .modeling_qacg_bert import (
     QACGBertForSequenceClassification,
     QACGBertModel,
 )
-from .processing_qacg_bert import Contexts, encode, predict, written_aspect, written_target
+from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
+from .processing_qacg_bert import Contexts, encode, written_aspect, written_target, written_text
 
-AutoConfig.register("qacg_bert", QACGBertConfig)
-AutoModel.register(QACGBertConfig, QACGBertModel)
-AutoModelForSequenceClassification.register(QACGBertConfig, QACGBertForSequenceClassification)
-
-AutoConfig.register("cg_bert", CGBertConfig)
-AutoModel.register(CGBertConfig, CGBertModel)
-AutoModelForSequenceClassification.register(CGBertConfig, CGBertForSequenceClassification)
+for _config, _model, _classifier in (
+    (QACGBertConfig, QACGBertModel, QACGBertForSequenceClassification),
+    (CGBertConfig, CGBertModel, CGBertForSequenceClassification),
+):
+    AutoConfig.register(_config.model_type, _config)
+    AutoModel.register(_config, _model)
+    AutoModelForSequenceClassification.register(_config, _classifier)
+    _config.register_for_auto_class()
+    _model.register_for_auto_class("AutoModel")
+    _classifier.register_for_auto_class("AutoModelForSequenceClassification")
+PIPELINE_REGISTRY.register_pipeline(
+    TASK, AspectSentimentPipeline, pt_model=AutoModelForSequenceClassification, type="text"
+)
 
 __all__ = [
+    "AspectSentimentPipeline",
     "CGBertConfig",
     "CGBertForSequenceClassification",
     "CGBertModel",
@@ -28,7 +40,7 @@ __all__ = [
     "QACGBertForSequenceClassification",
     "QACGBertModel",
     "encode",
-    "predict",
     "written_aspect",
     "written_target",
+    "written_text",
 ]

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from huggingface_hub.dataclasses import strict
+from transformers.configuration_utils import strict  # huggingface_hub's, as Transformers has it
 from transformers.models.bert.configuration_bert import BertConfig
 
 DEFAULT_NUM_CONTEXTS = 8  # SentiHood: two targets times four aspects
@@ -33,6 +33,10 @@ class ContextGuidedBertConfig(BertConfig):
             learning rate as 2e⁻⁵ for 2·10⁻⁵, so e⁻³ may be read as 10⁻³ or as exp(-3) = 0.0498. At 0.0498 the quasi
             term, which is not normalised over the keys, drowns the pretrained features at the first step; at 10⁻³
             every part of it starts where the paper says it does, "close to zero".
+        calibration_temperature (`float`, defaults to 1.0):
+            What the logits are divided by before the softmax, so that a probability is the share of right answers
+            (Guo et al., ICML 2017). Fitted on the validation split after training; the pipeline applies it, the model
+            does not: no label changes by it.
 
     Raises:
         huggingface_hub.errors.StrictDataclassError: if a value has the wrong type, the contexts and `num_contexts`
@@ -46,6 +50,7 @@ class ContextGuidedBertConfig(BertConfig):
     context_projection: Literal["head", "hidden"] = "head"
     gate_bias: bool = False
     context_initializer_range: float | int = 1e-3
+    calibration_temperature: float | int = 1.0
 
     def __post_init__(self, **kwargs):
         if self.num_contexts is None:
@@ -85,6 +90,11 @@ class ContextGuidedBertConfig(BertConfig):
         """A standard deviation is not negative."""
         if self.context_initializer_range < 0:
             raise ValueError(f"context_initializer_range={self.context_initializer_range}: a standard deviation >= 0")
+
+    def validate_calibration_temperature(self):
+        """Logits are divided by it."""
+        if not 0 < self.calibration_temperature < float("inf"):
+            raise ValueError(f"calibration_temperature={self.calibration_temperature}: a finite number above 0")
 
     def validate_encoder_only(self):
         """Context-guided attention is defined for encoders."""

@@ -4,7 +4,9 @@ Shapes: B batch, n tokens, H hidden size, h heads, d = H/h. Everything BERT has 
 name, so that any BERT checkpoint loads into it; what the paper adds is `ContextLinear` and `ContextEmbedding`.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import nn
@@ -28,6 +30,7 @@ from .attention_qacg_bert import (
     quasi_gate,
 )
 from .configuration_qacg_bert import CGBertConfig, ContextGuidedBertConfig, QACGBertConfig
+from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
 
 
 class ContextLinear(nn.Linear):
@@ -287,10 +290,25 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
     """Loading, saving and initialisation."""
 
     config: ContextGuidedBertConfig
+    custom_pipelines: ClassVar[dict] = {}  # what the configuration says of them; without a head there are none
     base_model_prefix = "bert"
     supports_gradient_checkpointing = True
     _supports_sdpa = True
     _no_split_modules = ("BertEmbeddings", "ContextGuidedLayer")
+
+    def save_pretrained(self, save_directory, *args, **kwargs):
+        """As `PreTrainedModel.save_pretrained`; the configuration names all classes of the code saved beside it.
+
+        Left to itself the base class would name the one of this head only.
+        """
+        family = type(self.config).__name__.removesuffix("Config")
+        self.config.auto_map = {
+            "AutoConfig": f"configuration_qacg_bert.{family}Config",
+            "AutoModel": f"modeling_qacg_bert.{family}Model",
+            "AutoModelForSequenceClassification": f"modeling_qacg_bert.{family}ForSequenceClassification",
+        }
+        self.config.custom_pipelines = deepcopy(self.custom_pipelines)
+        super().save_pretrained(save_directory, *args, **kwargs)
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module):
@@ -393,6 +411,14 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
 
 class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
     """Sentiment of a text towards the context of its `context_ids`: pooled [CLS], dropout, linear (section 3.5)."""
+
+    custom_pipelines: ClassVar[dict] = {
+        TASK: {
+            "impl": f"pipeline_qacg_bert.{AspectSentimentPipeline.__name__}",
+            "pt": ["AutoModelForSequenceClassification"],
+            "type": "text",
+        }
+    }
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__(config)

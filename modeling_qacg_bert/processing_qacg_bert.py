@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-
 NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
 PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
 
@@ -78,25 +76,33 @@ class Contexts:
 
     def in_text(self, text: str) -> list[tuple[str, str]]:
         """The contexts that a text can be asked about: the pairs whose target occurs in it; all, without targets."""
-        return [(target, aspect) for target, aspect in self if not target or _occurrence(target).search(text)]
-
-    def write_text(self, text: str) -> str:
-        """The text as the model reads it: placeholders in their written form, known or not, and runs of blanks as one.
-
-        `"LOCATION1's safe"` -> `"location - 1 's safe"`
-        """
-        return " ".join(PLACEHOLDER.sub(lambda found: f" {written_target(found[0])} ", text).split())
+        return [(target, aspect) for target, aspect in self if not target or occurrence(target).search(text)]
 
     def auxiliary_sentence(self, target: str | None, aspect: str) -> str:
         """The context in words (Sun et al., NAACL 2019, NLI form): `"location - 1 - transit location"`, `"price"`."""
         return " - ".join(part for part in (written_target(target or NO_TARGET), written_aspect(aspect)) if part)
 
 
-def _occurrence(target: str) -> re.Pattern:
+def occurrence(target: str) -> re.Pattern:
     """Where a target stands in a text. Placeholders are found inside words too, as SentiHood glues some of them."""
     if PLACEHOLDER.fullmatch(target):
         return re.compile(rf"{re.escape(target)}(?!\d)")
     return re.compile(rf"(?<!\w){re.escape(target)}(?!\w)", re.IGNORECASE)
+
+
+def is_readable(text: str) -> bool:
+    """Whether a text has more than blanks and what no one sees: control characters, joiners, direction marks."""
+    return any(character.isprintable() and not character.isspace() for character in text)
+
+
+def written_text(text: str) -> str:
+    """A text as the model reads it: placeholders in their written form, known or not, and runs of blanks as one.
+
+    `"LOCATION1's safe"` -> `"location - 1 's safe"`
+    """
+    # A tokenizer takes no lone surrogates, which JSON can hold.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return " ".join(PLACEHOLDER.sub(lambda found: f" {written_target(found[0])} ", text).split())
 
 
 def written_target(target: str) -> str:
@@ -119,6 +125,7 @@ def encode(
     *,
     auxiliary_sentence: bool = True,
     max_length: int = 512,
+    mark_truncated: bool = False,
 ) -> dict[str, list]:
     """Encodes texts with one context each; the same for training and inference.
 
@@ -128,6 +135,7 @@ def encode(
         texts, targets, aspects: as many of each; row i asks about (targets[i], aspects[i]) of texts[i].
         auxiliary_sentence: whether the context is written behind the text.
         max_length: the most tokens of a row. A longer text loses its end, the auxiliary sentence nothing.
+        mark_truncated: whether to say in `truncated`, which no model takes, what texts have lost their ends.
     Returns:
         Lists of as many rows, without padding: `input_ids`, `token_type_ids`, `attention_mask` and `context_ids`.
     Raises:
@@ -141,9 +149,9 @@ def encode(
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise ValueError(f"text of row {row} is {text!r} ({type(text).__name__}): give a string")
-        written.append(contexts.write_text(text))
-        if not written[-1]:
+        if not is_readable(text):
             raise ValueError(f"text of row {row} is {text!r}: give a text that is not empty")
+        written.append(written_text(text))
 
     if auxiliary_sentence:
         sentences = {pair: contexts.auxiliary_sentence(*pair) for pair in contexts}
@@ -157,64 +165,18 @@ def encode(
             f"max_length={max_length} leaves no room for the text: {taken} tokens go to the auxiliary sentence and "
             f"the special tokens; raise it to at least {taken + 1}"
         )
-    if not written:
-        return {"input_ids": [], "token_type_ids": [], "attention_mask": [], "context_ids": []}
-    encoded = tokenizer(
-        written,
-        second,
-        truncation="only_first",
-        max_length=max_length,
-        padding=False,
-        return_token_type_ids=True,
-        return_attention_mask=True,
-    )
-    names = ("input_ids", "token_type_ids", "attention_mask")
-    return {**{name: encoded[name] for name in names}, "context_ids": context_ids}
-
-
-@torch.no_grad()
-def predict(
-    model,
-    tokenizer,
-    texts: Sequence[str],
-    targets: Sequence[str | None],
-    aspects: Sequence[str],
-    *,
-    batch_size: int = 32,
-) -> torch.Tensor:
-    """Probabilities of the labels for texts with one context each.
-
-    Args:
-        model: a sequence classifier whose configuration names its contexts, trained by `examples/run_absa.py`.
-        tokenizer: its tokenizer.
-        texts, targets, aspects: as for `encode`.
-        batch_size: rows in one forward pass; rows of like length share one.
-    Returns:
-        (rows, labels) float32 on the CPU, in the order of the rows and of `model.config.id2label`.
-    Raises:
-        ValueError: as `encode`.
-    """
-    rows = encode(
-        tokenizer,
-        Contexts.from_config(model.config),
-        texts,
-        targets,
-        aspects,
-        auxiliary_sentence=model.config.auxiliary_sentence,
-        max_length=min(model.config.max_position_embeddings, tokenizer.model_max_length),
-    )
-    if model.config.model_type == "bert":
-        del rows["context_ids"]
-    probabilities = torch.empty(len(texts), model.config.num_labels)
-    by_length = sorted(range(len(texts)), key=lambda row: -len(rows["input_ids"][row]))
-    was_training = model.training
-    model.eval()
-    try:
-        for start in range(0, len(by_length), batch_size):
-            chosen = by_length[start : start + batch_size]
-            batch = tokenizer.pad({name: [column[row] for row in chosen] for name, column in rows.items()})
-            batch = {name: torch.as_tensor(column, device=model.device) for name, column in batch.items()}
-            probabilities[chosen] = model(**batch).logits.float().softmax(-1).cpu()
-    finally:
-        model.train(was_training)
-    return probabilities
+    columns = {name: [] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    truncated = []
+    if written:
+        encoded = tokenizer(
+            written,
+            second,
+            truncation="only_first",
+            max_length=max_length,
+            padding=False,
+            return_token_type_ids=True,
+            return_attention_mask=True,
+        )
+        columns = {name: encoded[name] for name in columns}
+        truncated = [bool(row.overflowing) for row in encoded.encodings]
+    return {**columns, "context_ids": context_ids, **({"truncated": truncated} if mark_truncated else {})}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertModel, BertTokenizer
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
@@ -151,3 +152,29 @@ def run_in_process(example, repo_root: Path, monkeypatch) -> Callable[[str, list
         example(name).main(words)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def stranger(tmp_path_factory) -> Callable[..., tuple[dict, dict[str, torch.Tensor]]]:
+    """Loads a checkpoint as someone without our packages does, with an empty cache: see stranger.py."""
+
+    def load(checkpoint: str | Path, batch: dict[str, torch.Tensor], texts: list[str], environment=None, **loading):
+        folder = tmp_path_factory.mktemp("stranger")
+        save_file(batch, folder / "batch.safetensors")
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        variables |= {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
+        variables |= {"HF_HOME": str(folder / "home"), "HF_MODULES_CACHE": str(folder / "modules")}
+        options = json.dumps({"texts": texts, "loading": loading})
+        script = Path(__file__).with_name("stranger.py")
+        finished = subprocess.run(
+            [sys.executable, script, checkpoint, folder / "batch.safetensors", folder, options],
+            cwd=folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        assert finished.returncode == 0, finished.stderr[-4000:]
+        return json.loads((folder / "results.json").read_text()), load_file(folder / "results.safetensors")
+
+    return load

@@ -31,13 +31,17 @@ def test_asks_about_the_targets_in_the_text(checkpoint: Path, run_script):
     assert 1 / 3 <= float(probability) <= 1
 
 
-def test_a_named_target_is_asked_about_wherever_it_stands(checkpoint: Path, run_script):
-    printed = run_script(SCRIPT, checkpoint, "it is dear", "--target", "LOCATION2", "--aspect", "price").stdout
-    assert printed.splitlines()[1].split()[:2] == ["LOCATION2", "price"]
+def test_own_names_for_targets(checkpoint: Path, run_script):
+    words = ("--targets", "Camden=LOCATION1", "Camden Town=LOCATION2", "--aspects", "price")
+    printed = run_script(SCRIPT, checkpoint, "Camden Town is dear", "CAMDEN is dear", *words).stdout
+    lines = printed.splitlines()
+    assert lines[1].split()[:3] == ["Camden", "Town", "price"]
+    assert lines[3].split()[:2] == ["Camden", "price"]
+    assert len(lines) == 4
 
 
 def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
-    words = ("--target", "LOCATION1", "--aspect", "price")
+    words = ("--targets", "LOCATION1", "--aspects", "price")
     printed = run_script(SCRIPT, checkpoint, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words).stdout
     assert len(printed.splitlines()) == 2
     assert printed.splitlines()[1].split()[:2] == ["LOCATION1", "price"]
@@ -46,12 +50,19 @@ def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{checkpoint}", "LOCATION1", "--aspect", "noise"], "aspect 'noise' is unknown: give one of ['price'"),
-        (["{checkpoint}", "LOCATION1", "--target", "Soho"], "target 'Soho' is unknown"),
+        (
+            ["{checkpoint}", "LOCATION1", "--aspects", "noise"],
+            "aspects 'noise': unknown to the model; give some of ['price'",
+        ),
+        (
+            ["{checkpoint}", "LOCATION1", "--targets", "Soho"],
+            "targets 'Soho': unknown to the model; give some of ['LOCATION1'",
+        ),
+        (["{checkpoint}", "Soho", "--targets", "Soho", "A=LOCATION1"], "give Soho=Soho, or names only"),
         (["no-such/model", "LOCATION1"], "model=no-such/model is no folder with a model, and the Hub did not give it"),
         (["no/such/folder", "LOCATION1"], "model=no/such/folder is no folder with a model"),
     ],
-    ids=["aspect", "target", "folder", "hub-id"],
+    ids=["aspect", "target", "mixed", "folder", "hub-id"],
 )
 def test_errors(checkpoint: Path, run_script, words, message):
     finished = run_script(SCRIPT, *(word.format(checkpoint=checkpoint) for word in words), check=False)

@@ -1,10 +1,9 @@
-"""Contexts and their names, the auxiliary sentence, encoding, and prediction."""
+"""Contexts and their names, the auxiliary sentence, and encoding."""
 
 import pytest
-import torch
-from transformers import BertConfig, BertForSequenceClassification, BertTokenizer
+from transformers import BertTokenizer
 
-from modeling_qacg_bert import Contexts, encode, predict, written_aspect, written_target
+from modeling_qacg_bert import Contexts, encode, written_aspect, written_target, written_text
 
 TARGETS = ("LOCATION1", "LOCATION2")
 ASPECTS = ("general", "price", "transit-location", "safety")
@@ -108,17 +107,17 @@ def test_without_targets_every_text_has_every_context():
 
 
 @pytest.mark.parametrize(
-    ("contexts", "text", "written"),
+    ("text", "written"),
     [
-        (SENTIHOOD, "LOCATION1's safe", "location - 1 's safe"),
-        (SENTIHOOD, "  in LOCATION1t,\tLOCATION2\n ", "in location - 1 t, location - 2"),
-        (SENTIHOOD, "LOCATION10", "location - 10"),  # unknown, and written alike
-        (Contexts(("Bath",), ("price",)), " Bath  is dear", "Bath is dear"),
-        (RESTAURANTS, "in LOCATION1", "in location - 1"),
+        ("LOCATION1's safe", "location - 1 's safe"),
+        ("  in LOCATION1t,\tLOCATION2\n ", "in location - 1 t, location - 2"),
+        ("LOCATION10", "location - 10"),  # whether a model knows it or not
+        (" Bath  is dear", "Bath is dear"),
+        ("\ud83d \ud83d\ude00 \ude00", "\ufffd \U0001f600 \ufffd"),
     ],
 )
-def test_text_as_the_model_reads_it(contexts, text, written):
-    assert contexts.write_text(text) == written
+def test_text_as_the_model_reads_it(text, written):
+    assert written_text(text) == written
 
 
 @pytest.mark.parametrize(
@@ -161,7 +160,9 @@ def test_encoding_without_auxiliary_sentence(tokenizer):
 
 @pytest.mark.parametrize("aspect", ASPECTS)
 def test_a_long_text_is_cut_and_its_auxiliary_sentence_is_not(tokenizer, aspect):
-    (ids,) = encode(tokenizer, SENTIHOOD, ["the " * 5000], ["LOCATION2"], [aspect])["input_ids"]
+    rows = encode(tokenizer, SENTIHOOD, ["the " * 5000, "the"], ["LOCATION2"] * 2, [aspect] * 2, mark_truncated=True)
+    assert rows["truncated"] == [True, False]
+    ids = rows["input_ids"][0]
     assert len(ids) == 512
     ending = f" [SEP] location - 2 - {written_aspect(aspect)} [SEP]"
     num_words = 511 - len(ending.split())  # all that [CLS] and the ending leave
@@ -188,11 +189,12 @@ def test_least_max_length(tokenizer):
     [
         (["the", ""], r"text of row 1 is '': give a text that is not empty"),
         (["the", " \n\t "], r"text of row 1 is ' \\n\\t ': give a text that is not empty"),
+        (["the", "\x00\u200b\u202e"], r"text of row 1 is '\\x00\\u200b\\u202e': give a text that is not empty"),
         ([None, "the"], r"text of row 0 is None \(NoneType\): give a string"),
         (["the", 3.5], r"text of row 1 is 3.5 \(float\): give a string"),
         (["the"], "1 texts, 2 targets, 2 aspects: give as many of each"),
     ],
-    ids=["empty", "blank", "none", "number", "too_few"],
+    ids=["empty", "blank", "unseen", "none", "number", "too_few"],
 )
 def test_texts_that_cannot_be_read(tokenizer, texts, message):
     with pytest.raises(ValueError, match=message):
@@ -201,12 +203,12 @@ def test_texts_that_cannot_be_read(tokenizer, texts, message):
 
 UNUSUAL_TEXTS = {
     "nul": "a\x00b",
-    "nul_only": "\x00",
     "emoji": "\U0001f600 safe \U0001f469\u200d\U0001f469\u200d\U0001f467",
     "hebrew": "\u05de\u05e7\u05d5\u05dd \u05d1\u05d8\u05d5\u05d7",
     "right_to_left_marks": "\u202eLOCATION1\u202c",
     "replacement_character": "a\ufffdb",
-    "zero_width_space": "\u200b",
+    "zero_width_space": "safe\u200band",
+    "lone_surrogate": "safe \ud83d and \ude00",
     "chinese": "\u5b89\u5168",
     "special_token": "[SEP] price",
 }
@@ -223,76 +225,6 @@ def test_unusual_texts_are_encoded(tokenizer, text):
 
 
 def test_encoding_of_no_rows(tokenizer):
-    rows = encode(tokenizer, SENTIHOOD, [], [], [])
-    assert rows == {"input_ids": [], "token_type_ids": [], "attention_mask": [], "context_ids": []}
-
-
-@pytest.fixture(params=["qacg", "cg", "bert"])
-def classifier(request, make_model):
-    """A classifier of each kind that `predict` serves."""
-    names = {"targets": list(TARGETS), "aspects": list(ASPECTS)}
-    if request.param != "bert":
-        return make_model(request.param, "sdpa", **names)
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=60,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=48,
-        max_position_embeddings=40,
-        num_labels=3,
-        initializer_range=0.2,
-        auxiliary_sentence=True,
-        **names,
-    )
-    return BertForSequenceClassification(config).eval()
-
-
-ROWS = {
-    "texts": [
-        "LOCATION1 is safe",
-        "the " * 100,
-        "LOCATION2 is very very dear . but LOCATION1 is not",
-        "a",
-        "LOCATION1 and LOCATION2 is dear and safe and dear",
-    ],
-    "targets": ["LOCATION1", "LOCATION2", "LOCATION2", "LOCATION1", "LOCATION2"],
-    "aspects": ["safety", "price", "price", "general", "transit-location"],
-}
-
-
-@pytest.mark.parametrize("batch_size", [1, 2, 5, 100])
-def test_predictions_are_those_of_each_row_alone(classifier, tokenizer, batch_size):
-    probabilities = predict(classifier, tokenizer, **ROWS, batch_size=batch_size)
-    assert probabilities.shape == (5, 3)
-    assert probabilities.dtype == torch.float32
-    torch.testing.assert_close(probabilities.sum(1), torch.ones(5))
-    for row, probability in enumerate(probabilities):
-        rows = encode(tokenizer, SENTIHOOD, *([column[row]] for column in ROWS.values()), max_length=40)
-        if classifier.config.model_type == "bert":
-            del rows["context_ids"]
-        with torch.no_grad():
-            logits = classifier(**{name: torch.tensor(column) for name, column in rows.items()}).logits[0]
-        torch.testing.assert_close(probability, logits.softmax(-1), rtol=0, atol=1e-5)
-    assert (probabilities[0] - probabilities[1]).abs().max() > 1e-3
-
-
-@pytest.mark.parametrize("training", [True, False])
-def test_prediction_is_without_dropout_and_restores_the_mode(classifier, tokenizer, training):
-    expected = predict(classifier.eval(), tokenizer, **ROWS)
-    classifier.train(training)
-    torch.testing.assert_close(predict(classifier, tokenizer, **ROWS), expected, rtol=0, atol=0)
-    assert classifier.training is training
-
-
-def test_prediction_of_no_rows(classifier, tokenizer):
-    assert predict(classifier, tokenizer, [], [], []).shape == (0, 3)
-
-
-def test_prediction_follows_the_configuration(make_model, tokenizer):
-    names = {"targets": list(TARGETS), "aspects": list(ASPECTS)}
-    with_sentence, without = (
-        predict(make_model("qacg", **names, auxiliary_sentence=choice), tokenizer, **ROWS) for choice in (True, False)
-    )
-    assert (with_sentence - without).abs().max() > 1e-3
+    nothing = {"input_ids": [], "token_type_ids": [], "attention_mask": [], "context_ids": []}
+    assert encode(tokenizer, SENTIHOOD, [], [], []) == nothing
+    assert encode(tokenizer, SENTIHOOD, [], [], [], mark_truncated=True) == {**nothing, "truncated": []}

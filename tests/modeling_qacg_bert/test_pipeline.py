@@ -1,0 +1,333 @@
+"""The pipeline: its answers are those of the model for each row alone, whatever the batch; what goes in and out."""
+
+import json
+from itertools import count, islice
+
+import pytest
+import torch
+from datasets import Dataset
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, pipeline
+from transformers.pipelines.pt_utils import KeyDataset
+
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
+
+TARGETS = ["LOCATION1", "LOCATION2"]
+ASPECTS = ["general", "price", "transit-location", "safety"]
+LABELS = {0: "none", 1: "positive", 2: "negative"}
+TEXTS = [
+    "LOCATION1 is safe",
+    "nothing here",
+    "LOCATION2 is dear, but LOCATION1 is not: it is cheap and near and nice!",
+    "",
+    "LOCATION1",
+    "LOCATION2 and LOCATION1 and " + "safe and dear and " * 30,
+]
+KEYS = ["target", "aspect", "label", "score", "present", "sentiment", "probabilities", "truncated"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_bert):
+    return AutoTokenizer.from_pretrained(tiny_bert)
+
+
+@pytest.fixture(scope="module")
+def make_pipe(make_model, tokenizer):
+    """A pipeline over a tiny model of a kind, with changes to its configuration."""
+
+    def make(kind: str = "qacg", parameters=None, **changes):
+        fields = {
+            "vocab_size": len(tokenizer),
+            "max_position_embeddings": 64,
+            "targets": TARGETS,
+            "aspects": ASPECTS,
+            "id2label": LABELS,
+            "num_contexts": None,
+            **changes,
+        }
+        fields.pop("num_labels", None)
+        if kind == "bert":
+            torch.manual_seed(0)
+            sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+            config = BertConfig(**sizes, **fields, initializer_range=0.2, auxiliary_sentence=True)
+            model = BertForSequenceClassification(config)
+        else:
+            model = make_model(kind, "sdpa", num_labels=len(fields["id2label"]), **fields)
+        return AspectSentimentPipeline(model=model, tokenizer=tokenizer, **(parameters or {}))
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def pipe(make_pipe):
+    return make_pipe(calibration_temperature=1.7)
+
+
+def alone(pipe, text: str, target: str, aspect: str) -> torch.Tensor:
+    """Logits of one row in a batch of its own."""
+    config = pipe.model.config
+    contexts = Contexts.from_config(config)
+    rows = encode(pipe.tokenizer, contexts, [text], [target], [aspect], max_length=64)
+    if config.model_type == "bert":
+        del rows["context_ids"]
+    with torch.no_grad():
+        return pipe.model(**{name: torch.tensor(column) for name, column in rows.items()}).logits[0].double()
+
+
+def rounded(answers):
+    """Answers whose numbers do not depend on the batch they were computed in."""
+    if isinstance(answers, float):
+        return round(answers, 5)
+    if isinstance(answers, dict):
+        return {key: rounded(value) for key, value in answers.items()}
+    return [rounded(answer) for answer in answers] if isinstance(answers, list) else answers
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+@pytest.mark.parametrize("kind", ["qacg", "cg", "bert"])
+def test_answers_are_those_of_each_row_alone(make_pipe, kind, batch_size):
+    pipe = make_pipe(kind, calibration_temperature=1.7)
+    all_answers = pipe(TEXTS, return_all=True, batch_size=batch_size)
+    assert [len(answers) for answers in all_answers] == [4, 0, 8, 0, 4, 8]
+    for text, answers in zip(TEXTS, all_answers, strict=True):
+        found = [target for target in TARGETS if target in text]
+        pairs = [(target, aspect) for target in found for aspect in ASPECTS]
+        assert [(answer["target"], answer["aspect"]) for answer in answers] == pairs
+        for answer, pair in zip(answers, pairs, strict=True):
+            assert list(answer) == KEYS
+            expected = (alone(pipe, text, *pair) / 1.7).softmax(-1)
+            given = torch.tensor([answer["probabilities"][label] for label in LABELS.values()]).double()
+            torch.testing.assert_close(given, expected, rtol=0, atol=1e-5)
+            assert answer["label"] == LABELS[int(expected.argmax())]
+            assert answer["score"] == max(answer["probabilities"].values())
+            assert answer["present"] == pytest.approx(1 - float(expected[0]), abs=1e-5)
+            for label in ("positive", "negative"):
+                share = answer["probabilities"][label] / answer["present"]
+                assert answer["sentiment"][label] == pytest.approx(share, abs=1e-6)
+            assert answer["truncated"] is (len(text) > 200)
+
+
+def test_answers_of_none_are_dropped_unless_asked_for(pipe):
+    everything = pipe(TEXTS[2], return_all=True)
+    assert {answer["label"] for answer in everything} > {"none"}, "this text must have answers of both kinds"
+    assert pipe(TEXTS[2]) == [answer for answer in everything if answer["label"] != "none"]
+
+
+def test_parameters_of_the_construction_hold_until_a_call_has_others(make_pipe):
+    pipe = make_pipe(parameters={"return_all": True, "aspects": ["price"], "batch_size": 2})
+    assert [answer["aspect"] for answer in pipe(TEXTS[0])] == ["price"]
+    assert [answer["aspect"] for answer in pipe(TEXTS[0], aspects=["safety", "general"])] == ["general", "safety"]
+    assert [answer["aspect"] for answer in pipe(TEXTS[0])] == ["price"]
+
+
+def test_targets_restrict_what_is_found(pipe):
+    answers = pipe([TEXTS[0], TEXTS[2]], targets=["LOCATION2"], return_all=True)
+    assert [[answer["target"] for answer in one] for one in answers] == [[], ["LOCATION2"] * 4]
+
+
+def test_own_names_are_answered_as_the_target_they_stand_for(pipe):
+    names = {"Camden": "LOCATION1", "King's Cross": "LOCATION2", "Soho": "LOCATION1"}
+    text = "Camden is dear, King's Cross is near, soho is nice"
+    answers = pipe(text, targets=names, aspects=["price"], return_all=True)
+    assert [answer["target"] for answer in answers] == ["Camden", "King's Cross", "Soho"]
+    written = [
+        ("LOCATION1 is dear, LOCATION2 is near, soho is nice", "LOCATION1"),
+        ("LOCATION1 is dear, LOCATION2 is near, soho is nice", "LOCATION2"),
+        ("Camden is dear, LOCATION2 is near, LOCATION1 is nice", "LOCATION1"),
+    ]
+    for answer, (as_read, target) in zip(answers, written, strict=True):
+        expected = pipe({"text": as_read, "target": target, "aspect": "price"})
+        assert answer["probabilities"] == pytest.approx(expected["probabilities"], abs=1e-6)
+
+
+def test_a_dict_asks_one_question(pipe):
+    question = {"text": TEXTS[0], "target": "LOCATION1", "aspect": "safety", "id": 7}
+    answer = pipe(question)
+    assert rounded(answer) == rounded(pipe(TEXTS[0], return_all=True)[3])
+    assert pipe({**question, "target": "LOCATION2"})["target"] == "LOCATION2"  # asked about though not found
+    own = pipe({**question, "text": "Camden is safe", "target": "Camden"}, targets={"Camden": "LOCATION1"})
+    assert own == {**answer, "target": "Camden"}
+    both = pipe([question, TEXTS[0]], return_all=True)
+    assert both[0]["aspect"] == "safety"
+    assert len(both[1]) == 4
+
+
+def test_a_model_without_targets(make_pipe):
+    pipe = make_pipe(targets=None)
+    assert [answer["target"] for answer in pipe("it is safe", return_all=True)] == [""] * 4
+    assert pipe({"text": "it is safe", "aspect": "price"})["aspect"] == "price"
+    with pytest.raises(ValueError, match="targets 'LOCATION1': unknown to the model; this model has none"):
+        pipe("it is safe", targets=["LOCATION1"])
+
+
+def test_labels_without_none(make_pipe):
+    pipe = make_pipe(targets=None, aspects=["price"], id2label={0: "good", 1: "bad"})
+    (answer,) = pipe("it is safe")
+    assert answer["present"] == 1.0
+    assert answer["sentiment"] == pytest.approx(answer["probabilities"])
+
+
+def test_answers_are_plain_and_serialisable(pipe):
+    answers = pipe(TEXTS, return_all=True)
+    assert json.loads(json.dumps(answers, allow_nan=False)) == answers
+
+
+def test_abstention(pipe):
+    everything = pipe(TEXTS, return_all=True)
+    scores = sorted(answer["score"] for answers in everything for answer in answers)
+    threshold = scores[len(scores) // 2]
+    for answers, careful in zip(everything, pipe(TEXTS, return_all=True, abstain_below=threshold), strict=True):
+        for answer, other in zip(answers, careful, strict=True):
+            assert other == {**answer, "label": answer["label"] if answer["score"] >= threshold else None}
+    assert pipe(TEXTS[0], abstain_below=1.0) == [{**a, "label": None} for a in pipe(TEXTS[0], return_all=True)]
+
+
+def test_a_temperature_changes_no_label(make_pipe):
+    cold, hot = (make_pipe(calibration_temperature=t)(TEXTS, return_all=True) for t in (0.5, 3.0))
+    for one, other in zip(cold, hot, strict=True):
+        assert [answer["label"] for answer in one] == [answer["label"] for answer in other]
+        assert all(a["score"] > b["score"] for a, b in zip(one, other, strict=True))
+
+
+def test_lists_columns_and_generators_give_the_same(pipe):
+    expected = pipe(TEXTS)
+    dataset = Dataset.from_dict({"text": TEXTS})
+    assert pipe(tuple(TEXTS)) == expected
+    for stream in (dataset["text"], KeyDataset(dataset, "text"), iter(TEXTS)):
+        answers = pipe(stream)
+        assert next(answers) == expected[0]
+        assert list(answers) == expected[1:]
+    rows = Dataset.from_dict({"text": TEXTS[:1], "target": ["LOCATION1"], "aspect": ["price"], "label": [0]})
+    assert next(pipe(rows))["aspect"] == "price"
+    assert pipe([]) == []
+
+
+def test_a_stream_without_end_is_read_by_windows(pipe):
+    taken = []
+
+    def endless():
+        for number in count():
+            taken.append(number)
+            yield TEXTS[0]
+
+    answers = list(islice(pipe(endless(), batch_size=1), 40))
+    assert len(answers) == 40
+    assert len(taken) < 100
+
+
+def test_a_progress_bar_counts_texts(pipe, monkeypatch):
+    monkeypatch.setattr("modeling_qacg_bert.pipeline_qacg_bert.PROGRESS_AFTER_S", 0)
+    bars = []
+
+    class Bar:
+        def __init__(self, **options):
+            self.options, self.texts = options, 0
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def update(self):
+            self.texts += 1
+
+    monkeypatch.setattr("modeling_qacg_bert.pipeline_qacg_bert.logging.tqdm", Bar)
+    pipe(TEXTS)
+    list(pipe(iter(TEXTS)))
+    assert [(bar.options["total"], bar.texts) for bar in bars] == [(6, 6), (None, 6)]
+
+
+UNUSUAL_TEXTS = {
+    "emoji": "LOCATION1 \U0001f600 \U0001f469\u200d\U0001f469\u200d\U0001f467",
+    "right_to_left": "\u202eLOCATION1 \u05de\u05e7\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627",
+    "nul": "LOCATION1\x00 is\x00safe",
+    "lone_surrogate": "LOCATION1 \ud83d",
+    "ten_thousand_tokens": "LOCATION1 " + "safe " * 10_000,
+}
+
+
+@pytest.mark.parametrize("text", UNUSUAL_TEXTS.values(), ids=UNUSUAL_TEXTS)
+def test_unusual_texts_are_answered(pipe, text):
+    answers = pipe(text, return_all=True)
+    assert [answer["aspect"] for answer in answers] == ASPECTS
+    assert all(0 < answer["score"] <= 1 for answer in answers)
+    assert {answer["truncated"] for answer in answers} == {len(text) > 1000}
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\x00\x00", "\u200b\u202e", "\ud83d"])
+def test_a_text_with_nothing_to_read_has_no_answers(make_pipe, text):
+    pipe = make_pipe(targets=None)  # without targets all other texts have some
+    assert pipe(text, return_all=True) == []
+    assert [len(answers) for answers in pipe([text, "safe"], return_all=True)] == [0, 4]
+    with pytest.raises(ValueError, match=r"input 0: its text is .* a question needs a text with something to read"):
+        pipe({"text": text, "aspect": "price"})
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (None, "the input is None"),
+        (5, r"the input is 5 \(int\): give a text"),
+        (b"LOCATION1", "the input is b'LOCATION1'"),
+        (["a", 5.5], r"input 1: it is 5.5 \(float\): give a text or a question"),
+        (["a", None], "input 1: it is None"),
+        ([["LOCATION1"]], "input 0: it is"),
+        ([{"text": "a"}], r"input 0: it has the keys \['text'\], a question needs target, aspect too"),
+        ({"text": 3, "target": "LOCATION1", "aspect": "price"}, r"input 0: its text is 3 \(int\)"),
+        ({"text": "a", "target": "Soho", "aspect": "price"}, r"target 'Soho' is unknown: give one of \['LOCATION1'"),
+        ({"text": "a", "target": "LOCATION1", "aspect": "noise"}, "aspect 'noise' is unknown: give one of"),
+    ],
+)
+def test_bad_inputs(pipe, inputs, message):
+    with pytest.raises(ValueError, match=message):
+        pipe(inputs)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"targets": ["Soho"]}, ValueError, r"targets 'Soho': unknown to the model; give some of \['LOCATION1'"),
+        ({"targets": "LOCATION1"}, ValueError, r"targets='LOCATION1': give a list, \['LOCATION1'\]"),
+        ({"targets": {"Camden": "Soho"}}, ValueError, "targets 'Soho': unknown to the model"),
+        ({"targets": {"": "LOCATION1"}}, ValueError, "targets has the name ''"),
+        ({"aspects": ["price", "noise"]}, ValueError, "aspects 'noise': unknown to the model; give some of"),
+        ({"abstain_below": 1.5}, ValueError, "abstain_below=1.5: give a probability"),
+        ({"abstain_below": "high"}, ValueError, "abstain_below='high'"),
+        ({"batch_size": 0}, ValueError, "batch_size=0: give a number of questions, at least 1"),
+        ({"top_k": 3}, TypeError, "top_k: no parameter of aspect-sentiment, which has targets"),
+    ],
+)
+def test_bad_parameters(pipe, parameters, error, message):
+    with pytest.raises(error, match=message):
+        pipe(TEXTS[0], **parameters)
+
+
+def test_a_list_is_checked_before_the_model_runs(pipe, monkeypatch):
+    monkeypatch.setattr(pipe, "forward", lambda *_: pytest.fail("the model ran"))
+    with pytest.raises(ValueError, match="input 1"):
+        pipe(["LOCATION1 is safe", None])
+
+
+def test_a_stream_gives_all_answers_before_a_bad_input(pipe):
+    answers = pipe(iter([TEXTS[0], TEXTS[2], None, TEXTS[0]]))
+    assert rounded([next(answers), next(answers)]) == rounded([pipe(TEXTS[0]), pipe(TEXTS[2])])
+    with pytest.raises(ValueError, match="input 2: it is None"):
+        next(answers)
+
+
+def test_a_model_in_training_mode_is_put_in_eval_mode(make_model, make_pipe, tokenizer):
+    model = make_pipe(hidden_dropout_prob=0.5).model.train()
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    assert pipe(TEXTS[0]) == pipe(TEXTS[0])
+
+
+def test_it_is_known_to_transformers(pipe, tokenizer):
+    named = pipeline("aspect-sentiment", model=pipe.model, tokenizer=tokenizer)
+    assert type(named) is AspectSentimentPipeline
+    assert named(TEXTS[0]) == pipe(TEXTS[0])
+
+
+def test_a_model_without_names_of_contexts(make_pipe):
+    with pytest.raises(ValueError, match=r"names no aspects: set config\.targets and config.aspects"):
+        make_pipe(targets=None, aspects=None, num_contexts=8)
