@@ -23,6 +23,7 @@ import transformers
 import yaml
 from accelerate import PartialState
 from datasets import Dataset
+from scipy.special import softmax
 from torch.utils.data import SequentialSampler
 from transformers import (
     DataCollatorWithPadding,
@@ -35,6 +36,7 @@ from transformers import (
 )
 
 from backbones import MINILM, build_config, load_model, load_tokenizer, resolve_backbone
+from calibration import calibration_errors, fit_temperature
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import Contexts, encode
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
@@ -306,12 +308,18 @@ def features(
             rows["aspect"],
             auxiliary_sentence=config.auxiliary_sentence,
             max_length=tokenizer.model_max_length,
+            mark_truncated=True,
         )
     except ValueError as error:
         raise ValueError(f"{split} split: {error}") from error
+    num_truncated = sum(columns.pop("truncated"))
+    if num_truncated:
+        logger.warning(
+            "%s: the ends of %d rows are cut at %d tokens", split, num_truncated, tokenizer.model_max_length
+        )
     if config.model_type == "bert":
         del columns["context_ids"]
-    return Dataset.from_dict({**columns, "labels": [label_names.index(label) for label in rows["label"]]})
+    return Dataset.from_dict({**columns, "labels": gold(rows, label_names)})
 
 
 def longest_first(rows: Dataset) -> np.ndarray:
@@ -319,9 +327,9 @@ def longest_first(rows: Dataset) -> np.ndarray:
     return np.argsort([-len(ids) for ids in rows["input_ids"]], kind="stable")
 
 
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """(rows, labels) -> probabilities in float64, (rows, labels)"""
-    return torch.from_numpy(logits).double().softmax(-1).numpy()
+def gold(rows: Rows, label_names: list[str]) -> list[int]:
+    """Class numbers of the rows' labels."""
+    return [label_names.index(label) for label in rows["label"]]
 
 
 def train_one(
@@ -336,10 +344,11 @@ def train_one(
 ) -> tuple[dict[str, np.ndarray], dict]:
     """Trains a model on splits["train"], chooses its checkpoint on splits["validation"] and saves it in `folder`.
 
-    With a (target, aspect) pair that is all the model knows, and accuracy on its rows chooses its checkpoint.
+    With a (target, aspect) pair that is all the model knows, and accuracy on its rows chooses its checkpoint. The
+    saved configuration holds the temperature that calibrates the model on the validation split.
 
     Returns:
-        Probabilities (rows, labels) for each split but train, and what is known of the training.
+        Logits (rows, labels) for each split but train, and what is known of the training.
     """
     set_seed(seed)
     contexts = task.contexts if pair is None else Contexts((pair[0],) if pair[0] else (), (pair[1],))
@@ -371,7 +380,7 @@ def train_one(
             return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
-            scores = task.score_rows(validation, softmax(prediction.predictions))
+            scores = task.score_rows(validation, softmax(prediction.predictions.astype(float), axis=-1))
         wanted = {*task.main_scores, select_by.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
@@ -391,14 +400,17 @@ def train_one(
         logger.warning("going on from %s", last_checkpoint)
     trained = trainer.train(resume_from_checkpoint=last_checkpoint)
     trainer.compute_metrics = None  # what follows is scored over all rows at once
-    probabilities = {}
+    logits = {}
     for name, order in orders.items():
-        probabilities[name] = np.empty((len(order), len(task.label_names)))
-        probabilities[name][order] = softmax(trainer.predict(encoded[name]).predictions)
+        logits[name] = np.empty((len(order), len(task.label_names)))
+        logits[name][order] = trainer.predict(encoded[name]).predictions
+    temperature = fit_temperature(logits["validation"], gold(splits["validation"], task.label_names))
+    model.config.calibration_temperature = temperature
     trainer.save_model(folder)
     best = trainer.state.best_global_step
-    return probabilities, {
+    return logits, {
         "best_step": best,
+        "calibration_temperature": temperature,
         "steps": trainer.state.global_step,
         "train_runtime_s": trained.metrics["train_runtime"],
         "log": trainer.state.log_history,
@@ -431,25 +443,31 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
     else:
         parts = {"": None}
 
-    probabilities = {
-        name: np.full((len(rows["id"]), len(task.label_names)), np.nan) for name, rows in task.splits.items()
-    }
+    logits, calibrated = (
+        {name: np.full((len(rows["id"]), len(task.label_names)), np.nan) for name, rows in task.splits.items()}
+        for _ in range(2)
+    )
     training = {}
     for part, pair in parts.items():
         numbers = {name: rows_about(rows, pair) for name, rows in task.splits.items()}
         splits = {name: choose(rows, numbers[name]) for name, rows in task.splits.items()}
         answers, training[part or "model"] = train_one(folder / part, splits, task, seed, pair, *arguments)
         for name, answer in answers.items():
-            probabilities[name][numbers[name]] = answer
+            logits[name][numbers[name]] = answer
+            calibrated[name][numbers[name]] = answer / training[part or "model"]["calibration_temperature"]
 
-    result = {"seed": seed, "training": training}
+    result = {"seed": seed, "training": training, "calibration": {}}
     for name, rows in task.splits.items():
         if name != "train":
-            result[name] = task.score_rows(rows, probabilities[name], BOOTSTRAP)
+            probabilities = softmax(logits[name], axis=-1)
+            result[name] = task.score_rows(rows, probabilities, BOOTSTRAP)
+            labels = gold(rows, task.label_names)
+            result["calibration"][name] = {
+                "before": calibration_errors(logits[name], labels, task.label_names),
+                "after": calibration_errors(calibrated[name], labels, task.label_names),
+            }
             if PartialState().is_main_process:
-                write_probabilities(
-                    folder / f"{name}_probabilities.parquet", rows, probabilities[name], task.label_names
-                )
+                write_probabilities(folder / f"{name}_probabilities.parquet", rows, probabilities, task.label_names)
     return result
 
 

@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
-import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from metrics.sentihood import sentihood_scores
-from modeling_qacg_bert import Contexts, predict
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
 SCRIPT = "examples/run_absa.py"
 MAIN_SCORES = ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"]
@@ -75,7 +75,7 @@ def test_writes_results_probabilities_and_checkpoint(finished_run):
     assert scores["strict_accuracy"] == pytest.approx(results["seeds"]["1"]["test"]["strict_accuracy"], abs=1e-12)
 
 
-def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_sentihood: Path):
+def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_sentihood: Path, example):
     folder = finished_run[0] / "seed-2"
     model = AutoModelForSequenceClassification.from_pretrained(folder)
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -84,10 +84,22 @@ def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_
     assert model.config.id2label == {0: "none", 1: "positive", 2: "negative"}
     text_of = {str(s["id"]): s["text"] for s in json.loads((tiny_sentihood / "sentihood-test.json").read_text())}
     table = pd.read_parquet(folder / "test_probabilities.parquet")
-    texts = [text_of[number] for number in table["id"]]
-    answers = predict(model, tokenizer, texts, table["target"].tolist(), table["aspect"].tolist())
-    expected = torch.tensor(table[["p_none", "p_positive", "p_negative"]].to_numpy(), dtype=torch.float32)
-    torch.testing.assert_close(answers, expected, atol=1e-5, rtol=0)
+    questions = [
+        {"text": text_of[number], "target": target, "aspect": aspect}
+        for number, target, aspect in table[["id", "target", "aspect"]].itertuples(index=False)
+    ]
+    temperature = model.config.calibration_temperature
+    model.config.calibration_temperature = 1.0  # the stored probabilities are the model's own
+    answers = AspectSentimentPipeline(model=model, tokenizer=tokenizer)(questions)
+    probabilities = pd.DataFrame([answer["probabilities"] for answer in answers])
+    columns = ["none", "positive", "negative"]
+    np.testing.assert_allclose(probabilities[columns], table[[f"p_{name}" for name in columns]], atol=1e-5, rtol=0)
+
+    validation = pd.read_parquet(folder / "validation_probabilities.parquet")
+    logits = np.log(validation[[f"p_{name}" for name in columns]].to_numpy())
+    gold = [columns.index(label) for label in validation["label"]]
+    assert temperature == pytest.approx(example("calibration").fit_temperature(logits, gold), rel=1e-3)
+    assert temperature != 1.0
     assert len(Contexts.from_config(model.config)) == model.config.num_contexts == 8
 
 

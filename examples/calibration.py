@@ -1,0 +1,67 @@
+"""How far probabilities can be taken at their word, and the temperature that brings them nearer to it.
+
+Guo et al., "On Calibration of Modern Neural Networks", ICML 2017.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax, softmax
+
+NUM_BINS = 15  # of equal width, as in the paper
+TEMPERATURES = (0.05, 20.0)  # between which the best one is sought
+
+
+def fit_temperature(logits: np.ndarray, labels: Sequence[int]) -> float:
+    """The temperature at which the cross-entropy of softmax(logits / temperature) is least.
+
+    Args:
+        logits: (rows, labels).
+        labels: gold class of each row, (rows,).
+    """
+    rows, labels = np.arange(len(labels)), np.asarray(labels)
+
+    def cross_entropy(log_temperature: float) -> float:
+        return -log_softmax(logits / np.exp(log_temperature), axis=-1)[rows, labels].mean()
+
+    # In 1/T the cross-entropy is convex, so that over log T it has no second valley.
+    return float(np.exp(minimize_scalar(cross_entropy, bounds=np.log(TEMPERATURES), method="bounded").x))
+
+
+def expected_calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
+    """Mean distance between a probability and the share of times it came true, over bins weighted by their rows.
+
+    Args:
+        confidence: probabilities of some event, (rows,).
+        correct: whether it came true, (rows,).
+    Returns:
+        Between 0 and 1; NaN without rows.
+    """
+    if not len(confidence):
+        return float("nan")
+    bins = np.minimum((confidence * NUM_BINS).astype(int), NUM_BINS - 1)
+    gaps = np.bincount(bins, weights=confidence - correct, minlength=NUM_BINS)
+    return float(np.abs(gaps).sum() / len(confidence))
+
+
+def calibration_errors(logits: np.ndarray, labels: Sequence[int], label_names: Sequence[str]) -> dict[str, float]:
+    """Calibration errors of what the pipeline answers, from logits (rows, labels) and gold classes (rows,).
+
+    Returns:
+        `label`: of the most probable label's probability. With a label "none" also `present`: of one minus its
+        probability; and `sentiment`: of the most probable other label's share, over the rows that gold says speak of
+        the aspect.
+    """
+    labels = np.asarray(labels)
+    probabilities = softmax(logits, axis=-1)
+    errors = {"label": expected_calibration_error(probabilities.max(-1), probabilities.argmax(-1) == labels)}
+    if "none" in label_names:
+        none = list(label_names).index("none")
+        errors["present"] = expected_calibration_error(1 - probabilities[:, none], labels != none)
+        others = np.flatnonzero(np.arange(len(label_names)) != none)
+        spoken_of = labels != none
+        sentiment = softmax(logits[spoken_of][:, others], axis=-1)
+        right = others[sentiment.argmax(-1)] == labels[spoken_of]
+        errors["sentiment"] = expected_calibration_error(sentiment.max(-1), right)
+    return errors
