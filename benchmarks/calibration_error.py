@@ -1,0 +1,65 @@
+"""Expected calibration errors of finished runs, before and after the temperature fitted on the validation split.
+
+    python benchmarks/calibration.py outputs/models/bert outputs/models/qacg_bert
+
+Reads what `examples/run_absa.py` has stored: the probabilities of every row, for each seed of a run.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from calibration import calibration_errors, fit_temperature  # noqa: E402  # from examples/
+
+
+def logits_and_labels(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Log-probabilities, which differ from logits (rows, labels) by what no softmax sees; gold classes; label names."""
+    table = pd.read_parquet(file)
+    names = [column.removeprefix("p_") for column in table.columns if column.startswith("p_")]
+    logits = np.log(table[[f"p_{name}" for name in names]].to_numpy())
+    return logits, np.array([names.index(label) for label in table["label"]]), names
+
+
+def cell(values: list[float]) -> str:
+    """Mean (sample standard deviation) in percent."""
+    deviation = f" ({100 * np.std(values, ddof=1):.1f})" if len(values) > 1 else ""
+    return f"{100 * np.mean(values):.1f}{deviation}"
+
+
+def row(run: Path) -> tuple[list[str], list[str]]:
+    """Names and cells of a line of the table."""
+    temperatures, errors = [], {"before": [], "after": []}
+    for file in sorted(run.glob("seed-*/test_probabilities.parquet")):
+        temperature = fit_temperature(*logits_and_labels(file.with_name("validation_probabilities.parquet"))[:2])
+        logits, labels, names = logits_and_labels(file)
+        temperatures.append(temperature)
+        errors["before"].append(calibration_errors(logits, labels, names))
+        errors["after"].append(calibration_errors(logits / temperature, labels, names))
+    if not temperatures:
+        sys.exit(f"{run} holds no seed-*/test_probabilities.parquet: name the output_dir of a finished run")
+    kinds = list(errors["before"][0])
+    cells = [f"{np.mean(temperatures):.2f}"]
+    for kind in kinds:
+        cells += [cell([of_seed[kind] for of_seed in errors[when]]) for when in ("before", "after")]
+    return ["temperature", *(f"{kind}, {when}" for kind in kinds for when in ("before", "after"))], cells
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", type=Path, help="output folders of runs with a test split")
+    for number, run in enumerate(parser.parse_args().runs):
+        names, cells = row(run)
+        if not number:
+            print("| test, % | " + " | ".join(names) + " |")
+            print("|---|" + "---|" * len(names))
+        print(f"| {run.name} | " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
