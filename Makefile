@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OFFLINE := HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 TOKENIZERS_PARALLELISM=false
 
-.PHONY: help install quickstart test test-slow lint format clean
+.PHONY: help install quickstart test test-slow test-oldest lint format clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -29,6 +29,11 @@ test: install  ## run the tests (under 5 minutes on 2 cores)
 
 test-slow: install  ## run the tests that train models
 	$(OFFLINE) $(BIN)/python -m pytest -m slow
+
+test-oldest: install  ## run the tests of models and checkpoints with the oldest Transformers they support
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/oldest \
+		--requirement tests/released/requirements-oldest.txt
+	PYTHONPATH=$(CURDIR)/build/oldest $(OFFLINE) $(BIN)/python -m pytest tests/modeling_qacg_bert tests/released
 
 lint: install  ## check style
 	$(BIN)/ruff check .

@@ -19,7 +19,10 @@ from calibration import calibration_errors, fit_temperature  # noqa: E402  # fro
 
 
 def logits_and_labels(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Log-probabilities, which differ from logits (rows, labels) by what no softmax sees; gold classes; label names."""
+    """Log-probabilities (rows, labels), gold classes and label names.
+
+    To a softmax, at any temperature, log-probabilities are as good as the logits they come from.
+    """
     table = pd.read_parquet(file)
     names = [column.removeprefix("p_") for column in table.columns if column.startswith("p_")]
     logits = np.log(table[[f"p_{name}" for name in names]].to_numpy())

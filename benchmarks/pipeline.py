@@ -1,4 +1,4 @@
-"""Questions a second: the pipeline against a loop that asks the model about one (target, aspect) of one text at a time.
+"""Questions a second: the pipeline against a loop that asks the model one question about one text at a time.
 
     python benchmarks/pipeline.py CHECKPOINT --data_dir DIR
 
@@ -24,9 +24,9 @@ class BenchmarkArguments:
     """What to measure."""
 
     checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
-    data_dir: str | None = field(default=None, metadata={"help": "Folder with the SentiHood files (default: download)."})
+    data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
     num_texts: int = field(default=1000, metadata={"help": "Texts of the test split, from its start (default: 1000)."})
-    batch_size: int = field(default=32, metadata={"help": "Questions in a forward pass of the pipeline (default: 32)."})
+    batch_size: int = field(default=32, metadata={"help": "Questions the pipeline answers at once (default: 32)."})
     threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
 
 

@@ -13,6 +13,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForMaskedLM, BertModel, BertTokenizer
 
+from modeling_qacg_bert import Contexts
+
 REPO_ROOT = Path(__file__).resolve().parents[1]
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 OPINIONS = {
@@ -81,6 +83,18 @@ def tiny_bert(tmp_path_factory) -> Path:
 def bert_without_pooler(tmp_path_factory) -> Path:
     """What masked-language-model checkpoints look like: complete but for the pooler."""
     return save_tiny_bert(tmp_path_factory.mktemp("bert_without_pooler"), BertForMaskedLM)
+
+
+@pytest.fixture(scope="session")
+def tiny_classifier(tmp_path_factory, tiny_bert: Path, example) -> Path:
+    """A checkpoint of an untrained QACG-BERT for SentiHood, as training saves it."""
+    backbones = example("backbones")
+    contexts = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))
+    config = backbones.build_config("qacg_bert", str(tiny_bert), contexts, ["none", "positive", "negative"])
+    folder = tmp_path_factory.mktemp("tiny_classifier")
+    backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
+    backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -161,8 +175,7 @@ def stranger(tmp_path_factory) -> Callable[..., tuple[dict, dict[str, torch.Tens
     def load(checkpoint: str | Path, batch: dict[str, torch.Tensor], texts: list[str], environment=None, **loading):
         folder = tmp_path_factory.mktemp("stranger")
         save_file(batch, folder / "batch.safetensors")
-        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        variables |= {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
+        variables = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
         variables |= {"HF_HOME": str(folder / "home"), "HF_MODULES_CACHE": str(folder / "modules")}
         options = json.dumps({"texts": texts, "loading": loading})
         script = Path(__file__).with_name("stranger.py")

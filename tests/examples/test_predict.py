@@ -7,42 +7,33 @@ import pytest
 SCRIPT = "examples/predict.py"
 
 
-@pytest.fixture(scope="session")
-def checkpoint(tmp_path_factory, tiny_bert: Path, example) -> Path:
-    backbones = example("backbones")
-    contexts = example("tasks").Contexts(("LOCATION1", "LOCATION2"), ("price", "transit-location"))
-    config = backbones.build_config("qacg_bert", str(tiny_bert), contexts, ["none", "positive", "negative"])
-    folder = tmp_path_factory.mktemp("checkpoint")
-    backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
-    for file in ("tokenizer.json", "tokenizer_config.json"):
-        (folder / file).write_bytes((tiny_bert / file).read_bytes())
-    return folder
-
-
-def test_asks_about_the_targets_in_the_text(checkpoint: Path, run_script):
-    printed = run_script(SCRIPT, checkpoint, "LOCATION2 is dear", "nothing here", "LOCATION1 and LOCATION2").stdout
+def test_asks_about_the_targets_in_the_text(tiny_classifier: Path, run_script):
+    printed = run_script(
+        SCRIPT, tiny_classifier, "LOCATION2 is dear", "nothing here", "LOCATION1 and LOCATION2"
+    ).stdout
     lines = printed.splitlines()
     assert lines[0] == "LOCATION2 is dear"
-    assert [line.split()[:2] for line in lines[1:3]] == [["LOCATION2", "price"], ["LOCATION2", "transit-location"]]
-    assert lines[3:5] == ["nothing here", "  none of ['LOCATION1', 'LOCATION2'] occurs in it: nothing to ask"]
-    assert len(lines) == 10
+    aspects = ["general", "price", "transit-location", "safety"]
+    assert [line.split()[:2] for line in lines[1:5]] == [["LOCATION2", aspect] for aspect in aspects]
+    assert lines[5:7] == ["nothing here", "  none of ['LOCATION1', 'LOCATION2'] occurs in it: nothing to ask"]
+    assert len(lines) == 16
     label, probability = lines[1].split()[2:]
     assert label in ("none", "positive", "negative")
     assert 1 / 3 <= float(probability) <= 1
 
 
-def test_own_names_for_targets(checkpoint: Path, run_script):
+def test_own_names_for_targets(tiny_classifier: Path, run_script):
     words = ("--targets", "Camden=LOCATION1", "Camden Town=LOCATION2", "--aspects", "price")
-    printed = run_script(SCRIPT, checkpoint, "Camden Town is dear", "CAMDEN is dear", *words).stdout
+    printed = run_script(SCRIPT, tiny_classifier, "Camden Town is dear", "CAMDEN is dear", *words).stdout
     lines = printed.splitlines()
     assert lines[1].split()[:3] == ["Camden", "Town", "price"]
     assert lines[3].split()[:2] == ["Camden", "price"]
     assert len(lines) == 4
 
 
-def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
+def test_restricted_questions_and_long_texts(tiny_classifier: Path, run_script):
     words = ("--targets", "LOCATION1", "--aspects", "price")
-    printed = run_script(SCRIPT, checkpoint, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words).stdout
+    printed = run_script(SCRIPT, tiny_classifier, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words).stdout
     assert len(printed.splitlines()) == 2
     assert printed.splitlines()[1].split()[:2] == ["LOCATION1", "price"]
 
@@ -52,7 +43,7 @@ def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
     [
         (
             ["{checkpoint}", "LOCATION1", "--aspects", "noise"],
-            "aspects 'noise': unknown to the model; give some of ['price'",
+            "aspects 'noise': unknown to the model; give some of ['general'",
         ),
         (
             ["{checkpoint}", "LOCATION1", "--targets", "Soho"],
@@ -64,7 +55,7 @@ def test_restricted_questions_and_long_texts(checkpoint: Path, run_script):
     ],
     ids=["aspect", "target", "mixed", "folder", "hub-id"],
 )
-def test_errors(checkpoint: Path, run_script, words, message):
-    finished = run_script(SCRIPT, *(word.format(checkpoint=checkpoint) for word in words), check=False)
+def test_errors(tiny_classifier: Path, run_script, words, message):
+    finished = run_script(SCRIPT, *(word.format(checkpoint=tiny_classifier) for word in words), check=False)
     assert finished.returncode != 0
     assert message in finished.stderr.splitlines()[-1]  # what a user reads last

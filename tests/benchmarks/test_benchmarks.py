@@ -1,0 +1,52 @@
+"""The benchmarks run, on tiny models: what they measure is not tested, only that they measure and check it."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+LABELS = ["none", "positive", "negative"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A finished run of two seeds that is twice as sure of itself as it may be."""
+    generator = np.random.default_rng(0)
+    for seed in (1, 2):
+        folder = tmp_path / "run" / f"seed-{seed}"
+        folder.mkdir(parents=True)
+        for split in ("validation", "test"):
+            logits = generator.normal(scale=2, size=(3000, 3))
+            drawn = [generator.choice(3, p=np.exp(row) / np.exp(row).sum()) for row in logits]
+            sure = np.exp(2 * logits) / np.exp(2 * logits).sum(-1, keepdims=True)
+            columns = {f"p_{label}": sure[:, index] for index, label in enumerate(LABELS)}
+            table = pd.DataFrame({"label": [LABELS[index] for index in drawn], **columns})
+            table.to_parquet(folder / f"{split}_probabilities.parquet")
+    return tmp_path / "run"
+
+
+def test_calibration_error(run: Path, run_script):
+    heading, _, line = run_script("benchmarks/calibration_error.py", run).stdout.splitlines()
+    names = [name.strip() for name in heading.split("|")[1:-1]]
+    cells = [cell.strip() for cell in line.split("|")[1:-1]]
+    values = dict(zip(names, cells, strict=True))
+    assert values["test, %"] == "run"
+    assert float(values["temperature"]) == pytest.approx(2, rel=0.1)
+    for kind in ("label", "present", "sentiment"):
+        before, after = (float(values[f"{kind}, {when}"].split()[0]) for when in ("before", "after"))
+        assert before > 6 > 3 > after
+
+
+def test_calibration_error_of_no_run(tmp_path: Path, run_script):
+    finished = run_script("benchmarks/calibration_error.py", tmp_path, check=False)
+    assert finished.returncode != 0
+    assert "holds no seed-*/test_probabilities.parquet" in finished.stderr
+
+
+def test_pipeline(tiny_classifier: Path, tiny_sentihood: Path, run_script):
+    printed = run_script("benchmarks/pipeline.py", tiny_classifier, "--data_dir", tiny_sentihood).stdout
+    # 16 texts, every other one with both targets.
+    assert printed.startswith("16 texts, 96 questions, 1 threads, float32")
+    assert "same labels 96 of 96" in printed
+    assert "ratio" in printed
