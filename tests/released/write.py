@@ -28,7 +28,7 @@ MODELS = {
     "cg_bert": (CGBertConfig, CGBertForSequenceClassification),
 }
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
-WORDS = "location price safety general transit is safe dear cheap near far nice dull and but".split()
+WORDS = ["location", "price", "safety", "general", "transit", "is", "safe", "dear", "far", "and", "but"]
 TEXTS = ["LOCATION1 is safe but dear", "LOCATION2 and LOCATION1 is far", "nothing"]
 
 
