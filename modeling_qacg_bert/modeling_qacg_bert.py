@@ -57,23 +57,26 @@ class ContextEmbedding(nn.Embedding):
                 would stop the device at every step: there an id out of range gives NaN at once and the error at a
                 following call.
         """
-        allowed = f"integers from 0 to {self.num_embeddings - 1}, one for each of the {batch_size} texts"
         if context_ids is None:
-            raise ValueError(f"context_ids is missing: pass a tensor of {allowed}, shape ({batch_size},)")
+            raise ValueError(f"context_ids is missing: pass a tensor of {self._allowed(batch_size)}")
         if context_ids.shape != (batch_size,):
-            raise ValueError(
-                f"context_ids has shape {tuple(context_ids.shape)}: pass {allowed}, shape ({batch_size},)"
-            )
+            raise ValueError(f"context_ids has shape {tuple(context_ids.shape)}: pass {self._allowed(batch_size)}")
         if context_ids.dtype not in (torch.int64, torch.int32):
-            raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {allowed}, dtype torch.int64")
+            raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {self._allowed(batch_size)}")
         if torch.compiler.is_compiling() or context_ids.is_meta:
             return super().forward(context_ids)
         if context_ids.device.type != "cpu":
             return self._check_later(context_ids)
         out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
         if out_of_range.any():
-            raise ValueError(f"context_ids holds {context_ids[out_of_range].unique().tolist()}: pass {allowed}")
+            unknown = context_ids[out_of_range].unique().tolist()
+            raise ValueError(f"context_ids holds {unknown}: pass {self._allowed(batch_size)}")
         return super().forward(context_ids)
+
+    def _allowed(self, batch_size: int) -> str:
+        # Only for an error: torch.compile would compile anew for each batch size that is written in words.
+        numbers = f"integers from 0 to {self.num_embeddings - 1}"
+        return f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), dtype torch.int64"
 
     def _check_later(self, context_ids: torch.Tensor) -> torch.Tensor:
         if self.seen_out_of_range is None or self.seen_out_of_range.device != context_ids.device:

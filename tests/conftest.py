@@ -92,6 +92,7 @@ def tiny_classifier(tmp_path_factory, tiny_bert: Path, example) -> Path:
     contexts = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))
     config = backbones.build_config("qacg_bert", str(tiny_bert), contexts, ["none", "positive", "negative"])
     folder = tmp_path_factory.mktemp("tiny_classifier")
+    torch.manual_seed(0)
     backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
     backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(folder)
     return folder
