@@ -3,8 +3,9 @@
     python examples/export_onnx.py outputs/quickstart/seed-42 outputs/onnx --int8
 
 OUTPUT_DIR receives model.onnx, with --int8 also model.int8.onnx, the configuration and the tokenizer. The inputs are
-those of the model, `input_ids`, `attention_mask`, `token_type_ids` (batch, length) and `context_ids` (batch,), which the
-baseline has not; the output is `logits` (batch, labels). What is written is compared with PyTorch before it is kept.
+those of the model: `input_ids`, `attention_mask` and `token_type_ids`, (batch, length), and `context_ids`, (batch,),
+which the baseline has not. The output is `logits`, (batch, labels). What is written is compared with PyTorch before it
+is kept.
 """
 
 import logging

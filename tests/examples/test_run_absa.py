@@ -13,6 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
+from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from metrics.sentihood import sentihood_scores
@@ -158,23 +160,39 @@ def losses(folder: Path) -> list[float]:
     return [entry["loss"] for entry in log if "loss" in entry]
 
 
-def test_two_processes_have_the_loss_curve_of_one(tmp_path: Path, recipe: Path, run_script):
+@pytest.fixture(scope="module")
+def run_of_one_process(tmp_path_factory, recipe: Path, run_script) -> Path:
+    folder = tmp_path_factory.mktemp("one") / "run"
+    run_script(SCRIPT, recipe, "--output_dir", folder)
+    return folder
+
+
+@pytest.mark.parametrize("launch_file", ["cpu_2_processes", "fsdp"])
+def test_two_processes_have_the_loss_curve_of_one(
+    tmp_path: Path, run_of_one_process: Path, recipe: Path, run_script, repo_root: Path, launch_file: str
+):
     """Same rows in the same global batches of 8; what differs is the order of float32 sums, so 1e-4 of the loss.
 
     The 96 rows are a multiple of 8: of others, several processes repeat some to fill the last batch.
     """
-    fixed = (recipe, "--num_train_epochs", "2")
-    run_script(SCRIPT, *fixed, "--output_dir", tmp_path / "one")
+    launch = yaml.safe_load((repo_root / "configuration" / "accelerate" / f"{launch_file}.yaml").read_text())
+    (tmp_path / "launch.yaml").write_text(yaml.safe_dump({**launch, "num_processes": 2, "use_cpu": True}))
     launcher = (sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch")
     run_script(
-        *("--config_file", "configuration/accelerate/cpu_2_processes.yaml"),
-        *(SCRIPT, *fixed, "--output_dir", tmp_path / "two", "--per_device_train_batch_size", "4"),
+        *("--config_file", tmp_path / "launch.yaml"),
+        *(SCRIPT, recipe, "--output_dir", tmp_path / "two", "--per_device_train_batch_size", "4"),
         launcher=launcher,
     )
-    one, two = losses(tmp_path / "one"), losses(tmp_path / "two")
+    one, two = losses(run_of_one_process), losses(tmp_path / "two")
     assert len(one) == 24  # 16 sentences, 8 of them with two targets: 96 rows, 12 batches of 8, two epochs
     assert one[0] - one[-1] > 0.2, "the curve is flat: equality would show nothing"
     assert two == pytest.approx(one, rel=1e-4)
+    weights, expected = (
+        load_file(run / "seed-42" / "model.safetensors") for run in (tmp_path / "two", run_of_one_process)
+    )
+    assert {name: tensor.shape for name, tensor in weights.items()} == {
+        name: tensor.shape for name, tensor in expected.items()
+    }
 
 
 @pytest.mark.parametrize(

@@ -83,8 +83,8 @@ def test_lora_adapters_are_trained_saved_and_merged(kind, make_model, make_batch
     trained = {name for name, parameter in adapted.named_parameters() if parameter.requires_grad}
     new = [name for name in before if any(f".{module}." in f".{name}" for module in [*NEW_MODULES, "classifier"])]
     for name in new:  # every weight that BERT does not have stays trainable
-        *module, weight = name.split(".")
-        assert any(".".join(module) in one.replace(".modules_to_save.default", "") for one in trained), name
+        module = name.rpartition(".")[0]
+        assert any(module in one.replace(".modules_to_save.default", "") for one in trained), name
     assert all(".lora_" in name or ".modules_to_save." in name for name in trained)
 
     optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=1e-2)
@@ -147,9 +147,11 @@ def test_half_precision(kind, make_model, make_batch, dtype, backend, tmp_path):
         torch.testing.assert_close(logits.float(), expected, rtol=0, atol=TOLERANCES[dtype])
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))], ids=["copy", "pickle"]
-)
+def through_pickle(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, through_pickle])
 def test_copies(kind, make_model, make_batch, copied):
     model = make_model(kind)
     batch = unlabelled(make_batch())
