@@ -144,6 +144,32 @@ def run_script(repo_root: Path) -> Callable[..., subprocess.CompletedProcess]:
 
 
 @pytest.fixture(scope="session")
+def recipe(tmp_path_factory, tiny_bert: Path, tiny_sentihood: Path) -> Path:
+    """A recipe that takes seconds."""
+    file = tmp_path_factory.mktemp("recipe") / "tiny.json"
+    values = {
+        "dataset": "sentihood",
+        "data_dir": str(tiny_sentihood),
+        "model_name_or_path": str(tiny_bert),
+        "num_train_epochs": 2,
+        "per_device_train_batch_size": 8,
+        "learning_rate": "5e-3",
+        "logging_steps": 1,
+        "save_total_limit": 5,
+    }
+    file.write_text(json.dumps(values))
+    return file
+
+
+@pytest.fixture(scope="session")
+def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]:
+    """A run with two seeds, and what it printed."""
+    folder = tmp_path_factory.mktemp("finished") / "run"
+    printed = run_script("examples/run_absa.py", recipe, "--output_dir", folder, "--seeds", "1", "2").stdout
+    return folder, printed
+
+
+@pytest.fixture(scope="session")
 def example(repo_root: Path) -> Callable:
     """Imports a module of examples/, which lies on no path but that of the scripts there."""
 

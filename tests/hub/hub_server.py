@@ -356,6 +356,13 @@ def create_branch(hub, request, kind, repo, name):
     return {}
 
 
+def delete_branch(hub, request, kind, repo, name):
+    repo = writable(hub, request, kind, repo)
+    repo.at(name)  # for its error
+    del repo.refs[f"refs/heads/{name}"]
+    return {}
+
+
 def create_tag(hub, request, kind, repo, revision):
     repo = writable(hub, request, kind, repo)
     repo.add_ref(f"refs/tags/{request.json['tag']}", repo.at(revision))
@@ -505,6 +512,7 @@ ROUTES = [
         ("GET", "/api/{kind}/{repo}/refs", refs),
         ("GET", "/api/{kind}/{repo}/commits/{revision}", commits),
         ("POST", "/api/{kind}/{repo}/branch/{name}", create_branch),
+        ("DELETE", "/api/{kind}/{repo}/branch/{name}", delete_branch),
         ("POST", "/api/{kind}/{repo}/tag/{revision}", create_tag),
         ("POST", "/api/{kind}/{repo}/preupload/{revision}", preupload),
         ("POST", "/api/{kind}/{repo}/commit/{revision}", commit),

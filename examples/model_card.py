@@ -1,0 +1,291 @@
+"""The card of a model repo: what is known of a checkpoint from its configuration and from the run that made it."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from transformers import PreTrainedConfig
+
+from backbones import MINILM
+
+MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
+NAMES = {"qacg_bert": "QACG-BERT", "cg_bert": "CG-BERT", "bert": "BERT-pair"}
+DATASETS = {"sentihood": "SentiHood", "semeval2014": "SemEval-2014 Task 4, restaurants"}
+SAMPLE_CORPUS = "sample corpus (synthetic)"
+PATHS = ("data_dir", "train_file", "validation_file", "test_file", "model_preset")  # of the machine that trained
+LIMITS = {
+    "SentiHood": (
+        "The training sentences are about neighbourhoods of London, in English, from answers on one web site; places "
+        "are masked as LOCATION1 and LOCATION2. Of other places, domains and languages nothing was measured.",
+        "The literature's macro-F1 leaves out the (sentence, place) groups without an annotated aspect, about half of "
+        "the test set: an aspect wrongly found there costs nothing in that figure. Strict accuracy does see it.",
+    ),
+    "SemEval-2014 Task 4, restaurants": (
+        "The training sentences are English reviews of restaurants. Of other domains and languages nothing was "
+        "measured.",
+    ),
+    SAMPLE_CORPUS: (
+        "The training sentences are synthetic and few: this model shows that the code works and is no use for real "
+        "text. Its figures say nothing of any model's quality.",
+    ),
+}
+CITATIONS = {
+    "model": """@inproceedings{wu-ong-2021-context,
+  title = {Context-Guided {BERT} for Targeted Aspect-Based Sentiment Analysis},
+  author = {Wu, Zhengxuan and Ong, Desmond C.},
+  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
+  year = {2021},
+  doi = {10.1609/aaai.v35i16.17659}
+}""",
+    "SentiHood": """@inproceedings{saeidi-etal-2016-sentihood,
+  title = {{S}enti{H}ood: Targeted Aspect Based Sentiment Analysis Dataset for Urban Neighbourhoods},
+  author = {Saeidi, Marzieh and Bouchard, Guillaume and Liakata, Maria and Riedel, Sebastian},
+  booktitle = {Proceedings of COLING 2016},
+  year = {2016}
+}""",
+    "SemEval-2014 Task 4, restaurants": """@inproceedings{pontiki-etal-2014-semeval,
+  title = {{S}em{E}val-2014 Task 4: Aspect Based Sentiment Analysis},
+  author = {Pontiki, Maria and Galanis, Dimitris and Pavlopoulos, John and Papageorgiou, Harris and
+    Androutsopoulos, Ion and Manandhar, Suresh},
+  booktitle = {Proceedings of SemEval 2014},
+  year = {2014}
+}""",
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a training run has left beside a checkpoint.
+
+    Args:
+        all_results: of all_results.json.
+        results: of the results.json of the checkpoint's own seed.
+    """
+
+    all_results: dict
+    results: dict
+
+    @classmethod
+    def of(cls, checkpoint: Path) -> "Run | None":
+        """The run that made a checkpoint, None where it is not known.
+
+        Raises:
+            ValueError: if the checkpoint is of another run than the all_results.json above it.
+        """
+        files = checkpoint.parent / "all_results.json", checkpoint / "results.json"
+        if not all(file.is_file() for file in files):
+            return None
+        all_results, results = (json.loads(file.read_text(encoding="utf-8")) for file in files)
+        if str(results["seed"]) not in all_results["seeds"]:
+            raise ValueError(
+                f"{files[0]} has the seeds {', '.join(all_results['seeds'])}, the checkpoint {checkpoint} has "
+                f"{results['seed']}: they are not of one run; run the training script again, it brings them together"
+            )
+        return cls(all_results, results)
+
+    @property
+    def data(self) -> str:
+        """Name of the data."""
+        arguments = self.all_results["arguments"]
+        if Path(arguments.get("data_dir") or "").name == "sample_corpus":
+            return SAMPLE_CORPUS
+        return DATASETS.get(arguments["dataset"], "own data")
+
+    @property
+    def base_model(self) -> str | None:
+        """The backbone's id on the Hub; None for a folder of the machine that trained."""
+        name = self.all_results["arguments"]["model_name_or_path"]
+        if name == MINILM:
+            return MINILM_ON_THE_HUB
+        return None if Path(name).is_absolute() or Path(name).exists() or name.startswith(".") else name
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The main scores of this checkpoint, as far as they are defined."""
+        own = self.all_results["seeds"][str(self.results["seed"])][self.all_results["split"]]
+        return {name: own[name] for name in self.all_results["main_scores"] if own.get(name) is not None}
+
+
+def model_card(config: PreTrainedConfig, run: Run | None, repo_id: str, license: str) -> ModelCard:
+    """The card of a checkpoint; every figure in it is the run's.
+
+    Args:
+        config: the checkpoint's, with names of aspects and labels.
+        run: what made it; without one the card has no figures and says so.
+        repo_id: where the card will stand.
+        license: identifier of a licence of the Hub.
+    """
+    example = example_text(config)
+    data = ModelCardData(
+        language="en" if run and run.data != "own data" else None,
+        license=license,
+        library_name="transformers",
+        pipeline_tag="text-classification",
+        base_model=run.base_model if run else None,
+        tags=["aspect-based-sentiment-analysis", "sentiment-analysis", config.model_type.replace("_", "-")],
+        model_name=repo_id.split("/")[-1],
+        eval_results=eval_results(run) or None,
+        widget=[{"text": example}],
+    )
+    parts = [introduction(config, run), usage(config, repo_id, example), answers(config)]
+    parts += (
+        [figures(run), training(run)]
+        if run
+        else ["## Figures\n\nNone are known: no results lay beside the checkpoint."]
+    )
+    parts += [limits(run), citation(run)]
+    return ModelCard(f"---\n{data.to_yaml()}\n---\n\n# {repo_id.split('/')[-1]}\n\n" + "\n\n".join(parts) + "\n")
+
+
+def eval_results(run: Run | None) -> list[EvalResult]:
+    """The main scores for the Hub's model index, between 0 and 1."""
+    if run is None:
+        return []
+    return [
+        EvalResult(
+            task_type="text-classification",
+            task_name="Aspect-based sentiment analysis",
+            dataset_type=run.all_results["arguments"]["dataset"],
+            dataset_name=run.data,
+            dataset_split=run.all_results["split"],
+            metric_type=name,
+            metric_name=name.replace("_", " "),
+            metric_value=value,
+        )
+        for name, value in run.scores.items()
+    ]
+
+
+def example_text(config: PreTrainedConfig) -> str:
+    """A text that the model finds something to be asked about in."""
+    if config.targets:
+        return f"{config.targets[0]} is expensive, but I always felt safe there."
+    return "The food was great, but we waited an hour for it."
+
+
+def introduction(config: PreTrainedConfig, run: Run | None) -> str:
+    name = NAMES[config.model_type]
+    base = f" from [{run.base_model}](https://huggingface.co/{run.base_model})" if run and run.base_model else ""
+    on = f" on {run.data}" if run else ""
+    what = (
+        "the baseline without context guidance, which reads the question behind the text (Sun et al., NAACL 2019)"
+        if config.model_type == "bert"
+        else "which guides every layer's attention by the (target, aspect) it is asked about (Wu & Ong, AAAI 2021)"
+    )
+    return f"{name}, {what}, fine-tuned{base}{on}. It says what a text says about each aspect of each target."
+
+
+def usage(config: PreTrainedConfig, repo_id: str, example: str) -> str:
+    if config.model_type == "bert":
+        return f"""## Use
+
+```python
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+model = AutoModelForSequenceClassification.from_pretrained("{repo_id}", revision="COMMIT")
+tokenizer = AutoTokenizer.from_pretrained("{repo_id}", revision="COMMIT")
+```
+
+The input is a pair: the text, with `LOCATION1` written `location - 1`, and the question, `location - 1 - price`."""
+    own_names = ""
+    if config.targets:
+        own_names = f"""
+
+# Your own names for the targets, any number of them:
+pipe("Camden is expensive, but I felt safe there.", targets={{"Camden": "{config.targets[0]}"}})"""
+    return f"""## Use
+
+`trust_remote_code` runs the code of this repo: read it, then pin the commit that you have read.
+
+```python
+from transformers import pipeline
+
+pipe = pipeline(
+    "aspect-sentiment", model="{repo_id}", revision="COMMIT", code_revision="COMMIT", trust_remote_code=True
+)
+pipe("{example}"){own_names}
+```
+
+`AutoConfig`, `AutoModel` and `AutoModelForSequenceClassification.from_pretrained` load it with the same arguments. It
+needs PyTorch and Transformers, and nothing else."""
+
+
+def answers(config: PreTrainedConfig) -> str:
+    labels = ", ".join(config.id2label[index] for index in range(config.num_labels))
+    targets = f"\n- targets: {', '.join(config.targets)}" if config.targets else ""
+    return f"""## What it answers
+
+- labels: {labels}{targets}
+- aspects: {", ".join(config.aspects)}
+- at most {config.max_position_embeddings} tokens; of longer texts the end is not read, and the answer says so"""
+
+
+def percent(score: dict[str, float | None]) -> str:
+    if score["mean"] is None or math.isnan(score["mean"]):
+        return "undefined"
+    deviation = "-" if score["std"] is None else f"{100 * score['std']:.1f}"
+    return f"{100 * score['mean']:.1f} ({deviation})"
+
+
+def figures(run: Run) -> str:
+    """The main scores of this checkpoint and of all seeds, the protocol, and the calibration."""
+    seeds = list(run.all_results["seeds"])
+    lines = [
+        f"| {run.all_results['split']} split, % | this checkpoint (seed {run.results['seed']}) | mean (std) over "
+        f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}: {', '.join(seeds)} |",
+        "|---|---|---|",
+    ]
+    for name in run.all_results["main_scores"]:
+        own = f"{100 * run.scores[name]:.1f}" if name in run.scores else "undefined"
+        lines.append(f"| {name.replace('_', ' ')} | {own} | {percent(run.all_results['summary'][name])} |")
+    text = "## Figures\n\n" + "\n".join(lines) + f"\n\n{run.all_results['protocol']}"
+    calibration = run.results.get("calibration", {}).get(run.all_results["split"])
+    if calibration:
+        errors = "\n".join(
+            f"| {kind} | {100 * before:.1f} | {100 * calibration['after'][kind]:.1f} |"
+            for kind, before in calibration["before"].items()
+            if before is not None
+        )
+        text += f"""
+
+The pipeline's probabilities are calibrated by one temperature, fitted on the validation split. Expected calibration
+error on the {run.all_results["split"]} split, 15 bins:
+
+| probability of, % | before | after |
+|---|---|---|
+{errors}"""
+    return text
+
+
+def training(run: Run) -> str:
+    """The arguments of the run, but for paths of the machine it ran on."""
+    arguments = {
+        name: value
+        for name, value in run.all_results["arguments"].items()
+        if name not in PATHS and value is not None and name != "model_name_or_path"
+    }
+    base = {"model_name_or_path": run.base_model} if run.base_model else {}
+    recipe = yaml.safe_dump({**base, **arguments}, sort_keys=False, allow_unicode=True)
+    return f"## Training\n\nOn {run.data}, which is not part of this repo.\n\n```yaml\n{recipe}```"
+
+
+def limits(run: Run | None) -> str:
+    known = LIMITS.get(run.data, ()) if run else ()
+    general = (
+        "Each (target, aspect) of a text is judged apart; irony, and what needs knowledge beyond it, is often missed."
+    )
+    lines = "\n".join(f"- {limit}" for limit in (*known, general))
+    return f"""## Intended use and limits
+
+Research, and summing up what many texts say about known aspects. Not for decisions about persons, nor for single texts
+whose answer matters and that no one reads.
+
+{lines}"""
+
+
+def citation(run: Run | None) -> str:
+    entries = [CITATIONS["model"], *([CITATIONS[run.data]] if run and run.data in CITATIONS else [])]
+    return "## Citation\n\n```bibtex\n" + "\n".join(entries) + "\n```"

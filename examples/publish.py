@@ -1,0 +1,194 @@
+"""Publishes a trained model, a data set or a metric on the Hub, complete and in one commit.
+
+    python examples/publish.py model outputs/quickstart/seed-42 USER/MODEL --dry_run
+    python examples/publish.py dataset my_data USER/DATASET --license cc-by-4.0
+    python examples/publish.py metric metrics/sentihood USER/sentihood
+
+`--dry_run` lists what would be uploaded, prints the card and contacts no one. Otherwise a token with the right to
+write is needed (`hf auth login`, or HF_TOKEN). If anything fails, the repo is left as it was.
+"""
+
+import fnmatch
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
+from transformers import HfArgumentParser
+
+from staging import STAGES
+
+# What of an earlier publish may have become stale; other files of a repo are never touched.
+REPLACED = {
+    "model": ("*.safetensors", "*.safetensors.index.json", "*.bin", "*_qacg_bert.py", "tokenizer*", "vocab.txt"),
+    "dataset": ("data/*.parquet",),
+    "metric": ("*.py",),
+}
+REPO_TYPE = {"model": "model", "dataset": "dataset", "metric": "space"}
+URL_PREFIX = {"model": "", "dataset": "datasets/", "metric": "spaces/"}
+
+
+@dataclass
+class PublishArguments:
+    """What to publish, and where to."""
+
+    kind: str = field(metadata={"choices": sorted(STAGES), "help": "What it is."})
+    folder: str = field(
+        metadata={
+            "help": "model: a checkpoint, or a run with one seed. dataset: parquet files of export_parquet, "
+            "train/validation/test .csv or .jsonl, or a data set's own files. metric: a folder of metrics/."
+        }
+    )
+    repo_id: str = field(metadata={"help": "USER/NAME or ORGANISATION/NAME; it is made where it does not exist."})
+    private: bool = field(default=False, metadata={"help": "Make a repo that only you can see."})
+    revision: str = field(default="main", metadata={"help": "Branch to commit to; made where it does not exist."})
+    dry_run: bool = field(default=False, metadata={"help": "Only show what would be uploaded."})
+    license: str | None = field(
+        default=None, metadata={"help": "Identifier of a licence (model: apache-2.0; dataset: its card's)."}
+    )
+    i_have_the_right: bool = field(
+        default=False, metadata={"help": "Publish data that states no licence to, on your responsibility."}
+    )
+
+
+class PublishError(Exception):
+    """What kept something from being published; the repo is as it was."""
+
+
+def check(arguments: PublishArguments):
+    """What can be known to be wrong before anything is made or asked.
+
+    Raises:
+        ValueError, FileNotFoundError: naming the argument.
+    """
+    try:
+        validate_repo_id(arguments.repo_id)
+    except HFValidationError as error:
+        raise ValueError(f"repo_id={arguments.repo_id}: {error}") from None
+    if arguments.repo_id.count("/") != 1:
+        raise ValueError(f"repo_id={arguments.repo_id}: give the user or organisation too, USER/{arguments.repo_id}")
+    if not Path(arguments.folder).is_dir():
+        raise FileNotFoundError(f"folder={arguments.folder} does not exist: give the folder of the {arguments.kind}")
+
+
+def files_in(staged: Path) -> dict[str, Path]:
+    """Files by their path in the repo."""
+    return {str(path.relative_to(staged)): path for path in sorted(staged.rglob("*")) if path.is_file()}
+
+
+def upload(arguments: PublishArguments, files: dict[str, Path]) -> tuple[str, bool]:
+    """Commits the files to the repo, which is made if need be, and deletes what they replace, all in one commit.
+
+    Returns:
+        The commit at the branch's head, and whether it is new; unchanged files make none.
+    Raises:
+        PublishError: the repo is as it was, or was not made.
+    """
+    api = HfApi()
+    repo = {"repo_id": arguments.repo_id, "repo_type": REPO_TYPE[arguments.kind]}
+    made = False
+    try:
+        user = api.whoami()["name"]
+        if not api.repo_exists(**repo):
+            api.create_repo(
+                **repo, private=arguments.private, space_sdk="static" if arguments.kind == "metric" else None
+            )
+            made = True
+        elif arguments.private and not api.repo_info(**repo).private:
+            raise PublishError(f"repo_id={arguments.repo_id} exists and is public: make it private in its settings")
+        branches = [] if made else [branch.name for branch in api.list_repo_refs(**repo).branches]
+        made_branch = arguments.revision != "main" and arguments.revision not in branches
+        if made_branch:
+            api.create_branch(**repo, branch=arguments.revision)
+        try:
+            head = api.repo_info(**repo, revision=arguments.revision).sha
+            present = api.list_repo_files(**repo, revision=arguments.revision)
+            stale = [
+                name
+                for name in present
+                if name not in files and any(fnmatch.fnmatch(name, pattern) for pattern in REPLACED[arguments.kind])
+            ]
+            commit = api.create_commit(
+                **repo,
+                operations=[
+                    *(CommitOperationAdd(name, path) for name, path in files.items()),
+                    *(CommitOperationDelete(name) for name in stale),
+                ],
+                commit_message=f"Publish {arguments.kind}",
+                revision=arguments.revision,
+                parent_commit=head,  # someone else's commit in between is not overwritten
+            )
+        except BaseException:
+            if made_branch and not made:
+                api.delete_branch(**repo, branch=arguments.revision)
+            raise
+    except BaseException as error:
+        if made:
+            api.delete_repo(**repo, missing_ok=True)
+        if isinstance(error, PublishError) or not isinstance(error, Exception):
+            raise
+        state = "it was not made" if made else "it is as it was"
+        raise PublishError(f"repo_id={arguments.repo_id} was not published, {state}: {reason(error)}") from error
+    print(f"published as {user}" if commit.oid != head else "nothing has changed since the last time")
+    return commit.oid, commit.oid != head
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong and what to do, from the errors that the client raises."""
+    if get_token() is None:
+        return "there is no token; run `hf auth login`, or set HF_TOKEN"
+    status = None
+    cause: BaseException | None = error
+    while cause is not None and status is None:
+        status = getattr(getattr(cause, "response", None), "status_code", None)
+        cause = cause.__cause__ or cause.__context__
+    if status == 401:
+        return "the token was refused; run `hf auth login`, or set HF_TOKEN to one that is valid"
+    if status == 403:
+        return "the token may not write there; use one with the right to, or another user or organisation"
+    if status == 409:
+        return "there is a repo of this name that the token cannot see; choose another name"
+    if status == 412:
+        return "the branch was changed in the meantime; look at the change, and run the command again"
+    text = " ".join(str(error).split()) or type(error).__name__
+    if status is not None:
+        return f"the Hub answered {status} ({text}); run the command again"
+    return f"the connection failed ({text}); check the network and run the command again"
+
+
+def main(arguments: PublishArguments):
+    check(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        staged = Path(folder)
+        STAGES[arguments.kind](Path(arguments.folder), staged, arguments)
+        files = files_in(staged)
+        if arguments.dry_run:
+            print(f"{REPO_TYPE[arguments.kind]} {arguments.repo_id}, branch {arguments.revision}; not uploaded:")
+            for name, path in files.items():
+                print(f"  {path.stat().st_size:>12,}  {name}")
+            print(f"\n{(staged / 'README.md').read_text(encoding='utf-8')}")
+            return
+        commit, _ = upload(arguments, files)
+    url = f"{HfApi().endpoint}/{URL_PREFIX[arguments.kind]}{arguments.repo_id}"
+    print(f"{url}/tree/{commit}")
+    load = {
+        "model": f'pipeline("aspect-sentiment", model="{arguments.repo_id}", revision="{commit}", '
+        f'code_revision="{commit}", trust_remote_code=True)',
+        "dataset": f'load_dataset("{arguments.repo_id}", revision="{commit}")',
+        "metric": f'evaluate.load("{arguments.repo_id}", revision="{commit}")',
+    }
+    print(f"load it: {load[arguments.kind]}")
+
+
+if __name__ == "__main__":
+    parser = HfArgumentParser(PublishArguments)
+    for action in parser._actions:  # words of the command, without a name before them
+        if action.dest in ("kind", "folder", "repo_id"):
+            action.option_strings = []
+    try:
+        main(parser.parse_args_into_dataclasses(sys.argv[1:], look_for_args_file=False)[0])
+    except PublishError as error:
+        sys.exit(str(error))

@@ -1,0 +1,174 @@
+"""examples/publish.py without a Hub: what would be uploaded, the card, and what is refused."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+
+SCRIPT = "examples/publish.py"
+CODE = {
+    *("attention_qacg_bert.py", "configuration_qacg_bert.py", "modeling_qacg_bert.py", "names_qacg_bert.py"),
+    *("pipeline_qacg_bert.py", "processing_qacg_bert.py"),
+}
+
+
+def dry_run(run_script, *words) -> tuple[set[str], str]:
+    """Files that would be uploaded, and the card."""
+    printed = run_script(SCRIPT, *words, "--dry_run").stdout
+    listing, card = printed.split("\n---\n", 1)
+    return set(re.findall(r"^ +[\d,]+  (.+)$", listing, flags=re.MULTILINE)), f"---\n{card}"
+
+
+@pytest.fixture(scope="module")
+def published_model(finished_run, run_script):
+    files, card = dry_run(run_script, "model", finished_run[0] / "seed-2", "alice/tiny-absa")
+    return finished_run[0], files, card
+
+
+def test_a_model_is_whole_and_holds_nothing_else(published_model):
+    _, files, _ = published_model
+    weights_and_words = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    assert files == {"README.md", *weights_and_words, *CODE}
+
+
+def test_the_card_has_the_figures_of_the_run(published_model):
+    run, _, card = published_model
+    results = json.loads((run / "all_results.json").read_text())
+    data = ModelCard(card).data
+    own = results["seeds"]["2"]["test"]
+    assert {result.metric_type: result.metric_value for result in data.eval_results} == {
+        name: own[name] for name in results["main_scores"] if own[name] is not None
+    }
+    assert data.eval_results
+    assert {result.dataset_name for result in data.eval_results} == {"SentiHood"}
+    assert data.model_name == "tiny-absa"
+    assert (data.library_name, data.license) == ("transformers", "apache-2.0")
+    assert data.widget == [{"text": "LOCATION1 is expensive, but I always felt safe there."}]
+    for name, score in results["summary"].items():
+        if name in results["main_scores"] and score["mean"] is not None:
+            assert f"{100 * score['mean']:.1f} ({100 * score['std']:.1f}) |" in card
+    assert "this checkpoint (seed 2) | mean (std) over 2 seeds: 1, 2 |" in card
+    assert results["protocol"] in card
+    calibration = json.loads((run / "seed-2" / "results.json").read_text())["calibration"]["test"]
+    for kind in ("label", "present", "sentiment"):
+        before, after = calibration["before"][kind], calibration["after"][kind]
+        assert f"| {kind} | {100 * before:.1f} | {100 * after:.1f} |" in card
+
+
+def test_the_card_says_how_to_load_and_no_path_of_this_machine(published_model, tmp_path):
+    run, _, card = published_model
+    assert 'pipeline(\n    "aspect-sentiment", model="alice/tiny-absa", revision="COMMIT"' in card
+    assert "num_train_epochs: 2.0" in card
+    assert "wu-ong-2021-context" in card
+    assert "saeidi-etal-2016-sentihood" in card
+    for path in (run, tmp_path, Path.home()):
+        assert str(path) not in card
+    assert not re.search(r"(data_dir|model_name_or_path):", card)
+
+
+def test_a_checkpoint_without_results_has_no_figures(tiny_classifier: Path, run_script):
+    files, card = dry_run(run_script, "model", tiny_classifier, "alice/m")
+    assert files >= CODE
+    assert "None are known: no results lay beside the checkpoint." in card
+    assert not ModelCard(card).data.eval_results
+
+
+def test_a_run_with_one_seed_is_its_checkpoint(finished_run, tmp_path, run_script):
+    shutil.copytree(finished_run[0] / "seed-1", tmp_path / "run" / "seed-1")
+    shutil.copy(finished_run[0] / "all_results.json", tmp_path / "run")
+    _, card = dry_run(run_script, "model", tmp_path / "run", "alice/m", "--license", "mit")
+    assert "this checkpoint (seed 1)" in card
+    assert ModelCard(card).data.license == "mit"
+
+
+ROWS = """text,target,aspect,label
+The soup was cold.,,food,negative
+The soup was cold.,,service,none
+Friendly waiters.,,food,none
+Friendly waiters.,,service,positive
+"""
+
+
+def test_own_data(tmp_path, run_script):
+    (tmp_path / "train.csv").write_text(ROWS)
+    (tmp_path / "test.csv").write_text(ROWS)
+    files, card = dry_run(run_script, "dataset", tmp_path, "alice/soup", "--license", "cc-by-4.0")
+    assert files == {"README.md", "data/train-00000-of-00001.parquet", "data/test-00000-of-00001.parquet"}
+    assert "license: cc-by-4.0" in card
+    assert "| train | 2 | 4 |" in card
+
+
+def test_the_sample_corpus_may_be_published(run_script):
+    files, card = dry_run(run_script, "dataset", "datasets_scripts/sample_corpus", "alice/sample")
+    assert {f"data/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test")} < files
+    assert "license: cc0-1.0" in card
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("sentihood", "SentiHood"), ("semeval2014", "SemEval-2014")], ids=["sentihood", "semeval2014"]
+)
+def test_data_without_a_licence_is_recognised_and_refused(shared_dir, tmp_path, example, run_in_process, name, source):
+    datasets_scripts = pytest.importorskip("datasets_scripts")
+    arguments = example("publish").PublishArguments
+    folder = shared_dir / "data" / name
+    with pytest.raises(ValueError, match=f"holds texts of {source}, which states no licence"):
+        run_in_process("publish", arguments("dataset", str(folder), "alice/x", dry_run=True, license="mit"))
+    # A part of it in other form is recognised too.
+    splits = datasets_scripts.load_absa_dataset(name, data_dir=folder)
+    splits["train"] = splits["train"].select(range(0, len(splits["train"]), 3))
+    datasets_scripts.export_parquet(splits, tmp_path)
+    with pytest.raises(ValueError, match=f"holds texts of {source}"):
+        run_in_process("publish", arguments("dataset", str(tmp_path), "alice/x", dry_run=True, license="mit"))
+    allowed = arguments("dataset", str(tmp_path), "alice/x", dry_run=True, license="other", i_have_the_right=True)
+    run_in_process("publish", allowed)
+
+
+def test_the_digests_are_the_smallest_of_the_data(shared_dir, example):
+    restricted = example("restricted_texts")
+    load = pytest.importorskip("datasets_scripts").load_absa_dataset
+    texts = {"SentiHood": set(), "SemEval-2014": set()}
+    for source, name, version in (
+        ("SentiHood", "sentihood", None),
+        ("SemEval-2014", "semeval2014", "v1"),
+        ("SemEval-2014", "semeval2014", "v2"),
+    ):
+        for split in load(name, data_dir=shared_dir / "data" / name, version=version).values():
+            texts[source].update(split["text"])
+    for source, smallest in restricted.SMALLEST_DIGESTS.items():
+        assert smallest.split() == sorted({restricted.digest(text) for text in texts[source]})[:48]
+
+
+def test_metric(run_script):
+    files, card = dry_run(run_script, "metric", "metrics/sentihood", "alice/absa_scores")
+    assert files == {
+        *("README.md", "absa_scores.py", "aspect_groups.py", "figures.py", "keyed_rows.py", "sentihood_scores.py"),
+    }
+    assert "sdk: static" in card
+
+
+@pytest.mark.parametrize(
+    ("kind", "folder", "repo_id", "message"),
+    [
+        ("model", "no/such", "alice/m", "folder=no/such does not exist: give the folder of the model"),
+        ("model", "{tmp}", "alice/m", "holds no config.json and no finished seed-*"),
+        ("model", "{run}", "alice/m", "holds several checkpoints: name one, {run}/seed-1 (validation "),
+        ("model", "{bert}", "alice/m", "lacks the weights classifier.bias, classifier.weight"),
+        ("model", "{tmp}", "m", "repo_id=m: give the user or organisation too, USER/m"),
+        ("model", "{tmp}", "a/b/c", "repo_id=a/b/c"),
+        ("model", "{tmp}", "alice/white space", "repo_id=alice/white space"),
+        ("dataset", "{tmp}", "alice/d", "holds no data that is known"),
+        ("dataset", "{csv}", "alice/d", "license is not given: name the licence of the data"),
+        ("metric", "{tmp}", "alice/s", ".py: give a folder such as metrics/sentihood"),
+    ],
+)
+def test_errors(tmp_path, finished_run, tiny_bert, example, run_in_process, kind, folder, repo_id, message):
+    (tmp_path / "csv").mkdir()
+    (tmp_path / "csv" / "train.csv").write_text(ROWS)
+    (tmp_path / "empty").mkdir()
+    places = {"tmp": tmp_path / "empty", "run": finished_run[0], "bert": tiny_bert, "csv": tmp_path / "csv"}
+    arguments = example("publish").PublishArguments(kind, folder.format(**places), repo_id)
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message.format(**places))):
+        run_in_process("publish", arguments)
