@@ -25,7 +25,7 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"Does anyone know a good bakery in LOCATION2?"
 
 test: install  ## run the tests (under 5 minutes on 2 cores)
-	$(OFFLINE) $(BIN)/python -m pytest
+	$(OFFLINE) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test-slow: install  ## run the tests that train models
 	$(OFFLINE) $(BIN)/python -m pytest -m slow
@@ -33,7 +33,7 @@ test-slow: install  ## run the tests that train models
 test-oldest: install  ## run the tests of models and checkpoints with the oldest Transformers they support
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/oldest \
 		--requirement tests/released/requirements-oldest.txt
-	PYTHONPATH=$(CURDIR)/build/oldest $(OFFLINE) $(BIN)/python -m pytest tests/modeling_qacg_bert tests/released
+	PYTHONPATH=$(CURDIR)/build/oldest $(OFFLINE) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/modeling_qacg_bert tests/released
 
 lint: install  ## check style
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """Publishing by the command line and by `push_to_hub`, through the real client, and what a stranger gets of it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -134,8 +135,8 @@ def test_a_published_model_answers_a_stranger_as_it_answers_here(
 def test_the_readme_on_loading_from_the_hub(publish, checkpoint, repo_id, repo_root, hub_environment, tmp_path):
     name = repo_id()
     sha = published_commit(publish("model", checkpoint, name))
-    blocks = (repo_root / "README.md").read_text(encoding="utf-8").split("```python\n")
-    (snippet,) = (block.split("```")[0] for block in blocks if "USER/MODEL" in block)
+    blocks = re.findall(r"```python\n(.*?)```", (repo_root / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    (snippet,) = (block for block in blocks if "USER/MODEL" in block)
     script = snippet.replace("USER/MODEL", name).replace("COMMIT", sha)
     assert sha in script
     finished = subprocess.run(
@@ -292,3 +293,20 @@ def test_a_user_reads_one_line_of_a_failure_and_no_token(publish, checkpoint, hu
 def test_no_network(publish_here, checkpoint, monkeypatch):
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     assert "it is as it was: the connection failed" in publish_here("model", checkpoint, "alice/m")
+
+
+def test_the_commands_of_the_readme(publish, finished_run, connect, repo_id, repo_root):
+    names = {"USER/MODEL": repo_id(), "USER/DATASET": repo_id("dataset"), "USER/sentihood": repo_id("space")}
+    readme = (repo_root / "README.md").read_text(encoding="utf-8")
+    commands = [line for line in readme.splitlines() if line.startswith("python examples/publish.py ")]
+    assert len(commands) == 4
+    for command in commands:
+        words = command.replace("outputs/quickstart/seed-42", str(finished_run[0] / "seed-1")).split()[2:]
+        publish(*(names.get(word, word) for word in words))
+    api = connect()
+    assert api.repo_info(names["USER/MODEL"]).private
+    assert len(commits(api, names["USER/MODEL"])) == 2  # none of the dry run
+    card = api.hf_hub_download(names["USER/MODEL"], "README.md")
+    assert "strict_accuracy" in Path(card).read_text(encoding="utf-8")
+    assert api.repo_exists(names["USER/DATASET"], repo_type="dataset")
+    assert api.repo_exists(names["USER/sentihood"], repo_type="space")

@@ -1,0 +1,157 @@
+"""The attention arithmetic of CG-BERT and QACG-BERT as free functions; equation numbers are those of Wu & Ong (2021).
+
+Shapes: B batch, n tokens, h heads, d head size. All backends take the same arguments and return the same output;
+`eager` returns the attention weights too.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+
+class QuasiAttentionWeights(NamedTuple):
+    """What one layer of QACG-BERT attends to: the four quantities of the paper's figures 4 and 5."""
+
+    attention: torch.Tensor  # (B, h, n, n), in [-1, 2]
+    self_attention: torch.Tensor  # (B, h, n, n), rows sum to 1
+    quasi_attention: torch.Tensor  # (B, h, n, n), in [0, 1], 0 at padded keys
+    quasi_gate: torch.Tensor  # (B, h, n, 1), in [-1, 1]
+
+
+def context_guided_query_or_key(
+    projected: torch.Tensor, context: torch.Tensor, gate_logits: torch.Tensor
+) -> torch.Tensor:
+    """Mixes a query (or key) of CG-BERT with the query (or key) of its context.
+
+    Args:
+        projected: BERT's query or key, (B, h, n, d).
+        context: the context's query or key, (B, h, n, d).
+        gate_logits: argument of the gate's tanh, (B, h, n, 1).
+    Returns:
+        (B, h, n, d)
+    """
+    lam = torch.tanh(gate_logits)  # eq. 3
+    return torch.lerp(projected, context, lam)  # eq. 2: (1 - λ) Q + λ C U_Q
+
+
+def quasi_gate(
+    query_gate_logits: torch.Tensor, key_gate_logits: torch.Tensor, query_gate_scale: float, key_gate_scale: float
+) -> torch.Tensor:
+    """The gate that lets the quasi-attention of a query position add (1), vanish (0) or subtract (-1).
+
+    Both gates are indexed by the row, so there is one number for each query position.
+
+    Args:
+        query_gate_logits, key_gate_logits: arguments of the two sigmoids, (B, h, n, 1).
+        query_gate_scale, key_gate_scale: β and γ.
+    Returns:
+        (B, h, n, 1)
+    """
+    lam_q = torch.sigmoid(query_gate_logits)  # eq. 7
+    lam_k = torch.sigmoid(key_gate_logits)  # eq. 7
+    return 1 - (query_gate_scale * lam_q + key_gate_scale * lam_k)  # eq. 8
+
+
+def softmax_attention_eager(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Softmax attention that returns its weights.
+
+    Args:
+        query, key, value: (B, h, n, d).
+        key_mask: True at the keys to attend to, (B, 1, 1, n); None where there is no padding.
+        dropout: probability of dropping a weight.
+    Returns:
+        The output (B, h, n, d) and the weights before dropout (B, h, n, n).
+    """
+    weights = _softmax_weights(query, key, key_mask)
+    return nn.functional.dropout(weights, dropout) @ value, weights
+
+
+def softmax_attention_sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+) -> tuple[torch.Tensor, None]:
+    """`softmax_attention_eager` on PyTorch's fused kernels, without the weights."""
+    output = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=key_mask, dropout_p=dropout)
+    return output, None
+
+
+def quasi_attention_eager(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    context_query: torch.Tensor,
+    context_key: torch.Tensor,
+    gate: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    quasi_attention_scale: float = 1.0,
+    dropout: float = 0.0,
+) -> tuple[torch.Tensor, QuasiAttentionWeights]:
+    """Softmax attention plus gated quasi-attention, with all four quantities.
+
+    Args:
+        query, key, value, context_query, context_key: (B, h, n, d).
+        gate: `quasi_gate`, (B, h, n, 1).
+        key_mask: True at the keys to attend to, (B, 1, 1, n); None where there is no padding.
+        quasi_attention_scale: α.
+        dropout: probability of dropping a weight of the composed attention.
+    Returns:
+        The output (B, h, n, d) and the weights before dropout.
+    """
+    self_attention = _softmax_weights(query, key, key_mask)
+    quasi_attention = quasi_attention_scale * torch.sigmoid(_scaled_scores(context_query, context_key))  # eq. 6
+    if key_mask is not None:
+        quasi_attention = quasi_attention.masked_fill(~key_mask, 0.0)
+    attention = self_attention + gate * quasi_attention  # eq. 4
+    output = nn.functional.dropout(attention, dropout) @ value
+    return output, QuasiAttentionWeights(attention, self_attention, quasi_attention, gate)
+
+
+def quasi_attention_sdpa(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    context_query: torch.Tensor,
+    context_key: torch.Tensor,
+    gate: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    quasi_attention_scale: float = 1.0,
+    dropout: float = 0.0,
+) -> tuple[torch.Tensor, None]:
+    """`quasi_attention_eager` without the weights: the softmax half runs on PyTorch's fused kernels.
+
+    The two halves draw their dropout apart, where eager drops entries of their sum: the same expectation.
+    """
+    softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
+    if key_mask is not None:
+        # A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
+        value = value.masked_fill(~key_mask.transpose(-1, -2), 0.0)
+    quasi_weights = torch.sigmoid(_scaled_scores(context_query, context_key))  # eq. 6 without α
+    quasi_half = nn.functional.dropout(quasi_weights, dropout) @ value
+    # α and λ_A are one number a row, so they may act on (n, d) outputs instead of (n, n) weights.
+    return softmax_half + (quasi_attention_scale * gate) * quasi_half, None  # eq. 4, times V
+
+
+def _scaled_scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+    """Dot products over the square root of the head size, (B, h, n, n)."""
+    return (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
+
+
+def _softmax_weights(query: torch.Tensor, key: torch.Tensor, key_mask: torch.Tensor | None) -> torch.Tensor:
+    scores = _scaled_scores(query, key)
+    if key_mask is not None:
+        scores = scores.masked_fill(~key_mask, torch.finfo(scores.dtype).min)
+    return torch.softmax(scores, dim=-1)  # eq. 1
+
+
+SOFTMAX_ATTENTION = {"eager": softmax_attention_eager, "sdpa": softmax_attention_sdpa}
+QUASI_ATTENTION = {"eager": quasi_attention_eager, "sdpa": quasi_attention_sdpa}

@@ -1,0 +1,146 @@
+"""Configurations of CG-BERT and QACG-BERT (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021)."""
+
+from typing import Literal
+
+from transformers.configuration_utils import strict  # huggingface_hub's, as Transformers has it
+from transformers.models.bert.configuration_bert import BertConfig
+
+DEFAULT_NUM_CONTEXTS = 8  # SentiHood: two targets times four aspects
+
+
+@strict
+class ContextGuidedBertConfig(BertConfig):
+    r"""
+    What CG-BERT and QACG-BERT share: BERT's configuration and the description of the contexts.
+
+    Args:
+        targets (`list[str]`, *optional*):
+            Targets the model knows, in the order of the context ids. None or empty where the task has no targets.
+        aspects (`list[str]`, *optional*):
+            Aspects the model knows. The context of (targets[t], aspects[a]) has the id `t * len(aspects) + a`.
+        num_contexts (`int`, *optional*):
+            Rows of the context embedding. Follows from `targets` and `aspects` where `aspects` is given, else 8.
+        auxiliary_sentence (`bool`, defaults to True):
+            Whether the input names its context in words behind the text (Sun et al., NAACL 2019), so that inference
+            encodes a text as training did.
+        context_projection (`"head"` or `"hidden"`, defaults to `"head"`):
+            Size of the matrices that turn the context matrix into context queries and keys: (d, d) shared by the
+            heads, as in the paper, or (H, H) over all heads, as in the authors' released QACG-BERT code.
+        gate_bias (`bool`, defaults to False):
+            Whether each gate has a bias, as in the authors' released QACG-BERT code.
+        context_initializer_range (`float`, defaults to 1e-3):
+            Standard deviation of the initial weights that BERT does not have. The paper says σ = e⁻³ and writes its
+            learning rate as 2e⁻⁵ for 2·10⁻⁵, so e⁻³ may be read as 10⁻³ or as exp(-3) = 0.0498. At 0.0498 the quasi
+            term, which is not normalised over the keys, drowns the pretrained features at the first step; at 10⁻³
+            every part of it starts where the paper says it does, "close to zero".
+        calibration_temperature (`float`, defaults to 1.0):
+            What the logits are divided by before the softmax, so that a probability is the share of right answers
+            (Guo et al., ICML 2017). Fitted on the validation split after training; the pipeline applies it, the model
+            does not: no label changes by it.
+
+    Raises:
+        huggingface_hub.errors.StrictDataclassError: if a value has the wrong type, the contexts and `num_contexts`
+            disagree, names are empty or occur twice, or the model would be a decoder.
+    """
+
+    targets: list[str] | None = None
+    aspects: list[str] | None = None
+    num_contexts: int | None = None
+    auxiliary_sentence: bool = True
+    context_projection: Literal["head", "hidden"] = "head"
+    gate_bias: bool = False
+    context_initializer_range: float | int = 1e-3
+    calibration_temperature: float | int = 1.0
+
+    def __post_init__(self, **kwargs):
+        if self.num_contexts is None:
+            self.num_contexts = len(self.targets or [""]) * len(self.aspects) if self.aspects else DEFAULT_NUM_CONTEXTS
+        kwargs.pop("model_type", None)  # "bert" where the configuration comes from a BERT checkpoint
+        super().__post_init__(**kwargs)
+
+    @classmethod
+    def from_dict(cls, config_dict, **kwargs):
+        # The base class sets keyword arguments after construction, when num_contexts no longer follows from the names.
+        given = {name: kwargs.pop(name) for name in ("targets", "aspects", "num_contexts") if name in kwargs}
+        if given:
+            given.setdefault("num_contexts", None)
+        return super().from_dict({**config_dict, **given}, **kwargs)
+
+    def validate_contexts(self):
+        """The names are usable and as many as the context embedding has rows for."""
+        for field in ("targets", "aspects"):
+            names = getattr(self, field) or []
+            if any(not name.strip() for name in names):
+                raise ValueError(f"{field}={names}: a name is empty; remove it or give it a name")
+            if len(set(names)) != len(names):
+                raise ValueError(f"{field}={names}: a name occurs twice; each context has one id")
+        if self.targets and not self.aspects:
+            raise ValueError(f"targets={self.targets} without aspects: a context is a (target, aspect) pair")
+        if self.num_contexts < 1:
+            raise ValueError(f"num_contexts={self.num_contexts}: at least 1")
+        if self.aspects:
+            num_pairs = len(self.targets or [""]) * len(self.aspects)
+            if self.num_contexts != num_pairs:
+                raise ValueError(
+                    f"num_contexts={self.num_contexts}, but targets={self.targets} and aspects={self.aspects} make "
+                    f"{num_pairs} contexts; leave num_contexts out or set it to {num_pairs}"
+                )
+
+    def validate_context_initializer_range(self):
+        """A standard deviation is not negative."""
+        if self.context_initializer_range < 0:
+            raise ValueError(f"context_initializer_range={self.context_initializer_range}: a standard deviation >= 0")
+
+    def validate_calibration_temperature(self):
+        """Logits are divided by it."""
+        if not 0 < self.calibration_temperature < float("inf"):
+            raise ValueError(f"calibration_temperature={self.calibration_temperature}: a finite number above 0")
+
+    def validate_encoder_only(self):
+        """Context-guided attention is defined for encoders."""
+        if self.is_decoder or self.add_cross_attention:
+            raise ValueError(
+                f"is_decoder={self.is_decoder}, add_cross_attention={self.add_cross_attention}: {self.model_type} is "
+                "an encoder; leave both False"
+            )
+
+    def validate_head_size(self):
+        """Heads divide the hidden size."""
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"hidden_size={self.hidden_size} is not a multiple of num_attention_heads={self.num_attention_heads}"
+            )
+
+
+@strict
+class QACGBertConfig(ContextGuidedBertConfig):
+    r"""
+    Configuration of QACG-BERT: softmax attention plus a gated quasi-attention that may subtract.
+
+    Args:
+        quasi_attention_scale (`float`, defaults to 1.0): the paper's α, eq. 6.
+        query_gate_scale (`float`, defaults to 1.0): the paper's β, eq. 8.
+        key_gate_scale (`float`, defaults to 1.0): the paper's γ, eq. 8.
+
+    The other arguments are those of `ContextGuidedBertConfig` and of `BertConfig`.
+    """
+
+    model_type = "qacg_bert"
+
+    quasi_attention_scale: float | int = 1.0
+    query_gate_scale: float | int = 1.0
+    key_gate_scale: float | int = 1.0
+
+
+@strict
+class CGBertConfig(ContextGuidedBertConfig):
+    r"""
+    Configuration of CG-BERT: softmax attention over queries and keys mixed with the context's.
+
+    Its arguments are those of `ContextGuidedBertConfig` and of `BertConfig`.
+    """
+
+    model_type = "cg_bert"
+
+
+__all__ = ["CGBertConfig", "ContextGuidedBertConfig", "QACGBertConfig"]

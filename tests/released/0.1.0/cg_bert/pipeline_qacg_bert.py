@@ -1,0 +1,276 @@
+"""The pipeline task "aspect-sentiment": what texts say about each (target, aspect) that a model knows."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils.data import Dataset
+from transformers import Pipeline
+from transformers.utils import logging
+
+from .names_qacg_bert import OwnNames
+from .processing_qacg_bert import Contexts, encode, is_readable
+
+TASK = "aspect-sentiment"
+NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
+PARAMETERS = ("targets", "aspects", "return_all", "abstain_below")
+BATCH_SIZE = 32
+WINDOW = 32  # batches' worth of questions that are sorted by length together
+PROGRESS_AFTER_S = 5  # a progress bar appears where answering takes longer than this
+
+
+class Question(NamedTuple):
+    """One (target, aspect) of one text."""
+
+    text: str  # with the model's own targets in it
+    target: str  # as the model knows it, "" where it has no targets
+    aspect: str
+    name: str  # the target as the user calls it
+
+
+class Asked(NamedTuple):
+    """What one input asks: a text any number of questions, a dict a single one."""
+
+    questions: list[Question]
+    single: bool
+
+
+class AspectSentimentPipeline(Pipeline):
+    """Answers every (target in the text, aspect) that the model knows.
+
+    ```
+    pipe = pipeline("aspect-sentiment", model=..., trust_remote_code=True)
+    pipe("LOCATION1 is expensive but safe")
+    ```
+
+    Inputs:
+        A text gives the list of its answers, in the order of the context ids. A dict with "text", "aspect" and, where
+        the model has targets, "target" asks one question, whether the target stands in the text or not, and gives one
+        answer, whatever it is; other keys of it are ignored. A list or tuple of these gives a list. Anything else
+        that iterates (a column of `datasets`, a generator) gives an iterator, which reads ahead by some batches only.
+        A text with nothing to read (empty, blanks, control characters) has no answers; a question about one is an
+        error.
+
+    Parameters, at construction or in a call:
+        targets: names of the targets to ask about (default: all), asked where they occur in the text; or the user's
+            own names for them, {"Camden": "LOCATION1"}, see `OwnNames`.
+        aspects: names of the aspects to ask about (default: all).
+        return_all: whether answers with the label none are given too (default: False).
+        abstain_below: answers whose score is lower have the label None and are always given (default: 0, never).
+        batch_size: questions in a forward pass (default: 32). Questions of like length share one.
+
+    An answer is a dict of plain Python types. Its probabilities are calibrated: see `calibration_temperature` of the
+    configuration.
+        target, aspect: the context; the target is the user's own name where there is one, "" without targets.
+        label: the most probable label, or None for an abstention.
+        score: the probability of the most probable label.
+        present: P(the text speaks of the aspect), one minus that of none; 1.0 for models without such a label.
+        sentiment: P(label | present) of every label but none.
+        probabilities: of every label.
+        truncated: whether the end of the text was too long for the model and not read.
+
+    Raises:
+        ValueError: if an input is no text or question or a name is unknown; it gives the input's number. Of a list
+            all inputs are checked before the model runs; an iterator gives all answers that come before.
+        TypeError: for a parameter that does not exist.
+    """
+
+    _load_tokenizer = True
+    _load_processor = _load_image_processor = _load_video_processor = _load_feature_extractor = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._batch_size = BATCH_SIZE if self._batch_size is None else self._batch_size
+        self.model.eval()
+
+    def _sanitize_parameters(self, **parameters) -> tuple[dict, dict, dict]:
+        parameters.pop("local_files_only", None)  # of transformers.pipeline(), which hands it on
+        unknown = sorted(set(parameters) - set(PARAMETERS))
+        if unknown:
+            raise TypeError(f"{', '.join(unknown)}: no parameter of {TASK}, which has {', '.join(PARAMETERS)}")
+        given = {name: value for name, value in parameters.items() if value is not None}
+        contexts = Contexts.from_config(self.model.config)
+        if isinstance(given.get("targets"), Mapping):
+            _check_names("targets", given["targets"].values(), contexts.targets)
+            given["targets"] = OwnNames(given["targets"])
+        elif "targets" in given:
+            _check_names("targets", given["targets"], contexts.targets)
+        if "aspects" in given:
+            _check_names("aspects", given["aspects"], contexts.aspects)
+        threshold = given.get("abstain_below", 0.0)
+        if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
+            raise ValueError(f"abstain_below={threshold!r}: give a probability, from 0 to 1")
+        of_questions = {name: given[name] for name in ("targets", "aspects") if name in given}
+        return of_questions, {}, {name: given[name] for name in given if name not in of_questions}
+
+    def __call__(self, inputs: Any, *, batch_size: int | None = None, **parameters):
+        of_questions, _, of_answers = self._sanitize_parameters(**parameters)
+        of_questions = {**self._preprocess_params, **of_questions}
+        of_answers = {**self._postprocess_params, **of_answers}
+        batch_size = self._batch_size if batch_size is None else batch_size
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"batch_size={batch_size!r}: give a number of questions, at least 1")
+        if isinstance(inputs, (str, Mapping)):
+            return next(self._answers(iter([self.preprocess(inputs, **of_questions)]), 1, batch_size, **of_answers))
+        if not isinstance(inputs, (Iterable, Dataset)) or isinstance(inputs, (bytes, bytearray)):
+            raise ValueError(f"the input is {_shown(inputs)}: give a text, a question, or a list or column of them")
+        asked = (self.preprocess(item, number, **of_questions) for number, item in enumerate(inputs))
+        if isinstance(inputs, (list, tuple)):
+            return list(self._answers(iter(list(asked)), len(inputs), batch_size, **of_answers))
+        total = len(inputs) if hasattr(inputs, "__len__") else None
+        return self._answers(asked, total, batch_size, **of_answers)
+
+    def preprocess(self, input_: Any, number: int = 0, targets=None, aspects: Iterable[str] | None = None) -> Asked:
+        """The questions of an input, which is known by its number where it is at fault."""
+        contexts = Contexts.from_config(self.model.config)
+        names = targets if isinstance(targets, OwnNames) else None
+        try:
+            if isinstance(input_, Mapping):
+                return Asked([_question(input_, contexts, names)], single=True)
+            if not isinstance(input_, str):
+                raise ValueError(f"it is {_shown(input_)}: give a text or a question")
+            if not is_readable(input_):
+                return Asked([], single=False)
+            if names is not None:
+                about = [(names.text_about(name, input_), names.targets[name], name) for name in names.in_text(input_)]
+            else:
+                found = dict.fromkeys(target for target, _ in contexts.in_text(input_))
+                about = [(input_, target, target) for target in found if targets is None or target in targets]
+        except ValueError as error:
+            raise ValueError(f"input {number}: {error}") from error
+        asked_aspects = [aspect for aspect in contexts.aspects if aspects is None or aspect in aspects]
+        return Asked(
+            [Question(text, target, aspect, name) for text, target, name in about for aspect in asked_aspects],
+            single=False,
+        )
+
+    def _answers(
+        self, asked: Iterator[Asked], total: int | None, batch_size: int, return_all: bool = False, **of_answers
+    ) -> Iterator[dict | list[dict]]:
+        """What is answered to each input, in order."""
+        with logging.tqdm(total=total, desc=TASK, unit="text", delay=PROGRESS_AFTER_S, disable=None) as progress:
+            for window in _windows(asked, WINDOW * batch_size):
+                questions = [question for one in window for question in one.questions]
+                answers = iter(self._answer(questions, batch_size, **of_answers))
+                for one in window:
+                    own = list(islice(answers, len(one.questions)))
+                    progress.update()
+                    if one.single:
+                        yield own[0]
+                    else:
+                        yield [answer for answer in own if return_all or answer["label"] != NONE_LABEL]
+
+    def _answer(self, questions: list[Question], batch_size: int, **of_answers) -> list[dict]:
+        """All answers to some questions, in order."""
+        config = self.model.config
+        rows = encode(
+            self.tokenizer,
+            Contexts.from_config(config),
+            [question.text for question in questions],
+            [question.target for question in questions],
+            [question.aspect for question in questions],
+            auxiliary_sentence=config.auxiliary_sentence,
+            max_length=min(config.max_position_embeddings, self.tokenizer.model_max_length),
+            mark_truncated=True,
+        )
+        truncated = rows.pop("truncated")
+        if config.model_type == "bert":  # the baseline reads its context in the text alone
+            del rows["context_ids"]
+        logits = torch.empty(len(questions), config.num_labels)
+        by_length = sorted(range(len(questions)), key=lambda row: -len(rows["input_ids"][row]))
+        for start in range(0, len(by_length), batch_size):
+            chosen = by_length[start : start + batch_size]
+            batch = {name: [column[row] for row in chosen] for name, column in rows.items()}
+            logits[chosen] = self.forward(self.tokenizer.pad(batch, return_tensors="pt"))
+        return self.postprocess({"questions": questions, "logits": logits, "truncated": truncated}, **of_answers)
+
+    def _forward(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return self.model(**batch).logits.float()  # (B, labels)
+
+    def postprocess(self, answered: dict, abstain_below: float = 0.0) -> list[dict]:
+        """Answers from questions, their logits (questions, labels) and whether their texts were truncated."""
+        config = self.model.config
+        labels = [config.id2label[index] for index in range(config.num_labels)]
+        scaled = answered["logits"].double() / getattr(config, "calibration_temperature", 1.0)
+        is_sentiment = torch.tensor([label != NONE_LABEL for label in labels])
+        probabilities = scaled.softmax(-1)
+        sentiments = scaled[:, is_sentiment].softmax(-1)
+        sentiment_labels = [label for label in labels if label != NONE_LABEL]
+        answers = []
+        for question, row, sentiment, truncated in zip(
+            answered["questions"], probabilities.tolist(), sentiments.tolist(), answered["truncated"], strict=True
+        ):
+            by_label = dict(zip(labels, row, strict=True))
+            best = max(by_label, key=by_label.get)
+            answers.append(
+                {
+                    "target": question.name,
+                    "aspect": question.aspect,
+                    "label": best if by_label[best] >= abstain_below else None,
+                    "score": by_label[best],
+                    "present": 1.0 - by_label.get(NONE_LABEL, 0.0),
+                    "sentiment": dict(zip(sentiment_labels, sentiment, strict=True)),
+                    "probabilities": by_label,
+                    "truncated": truncated,
+                }
+            )
+        return answers
+
+
+def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None) -> Question:
+    """The question of a dict.
+
+    Raises:
+        ValueError: if a key is missing, there is nothing to read or a name is unknown.
+    """
+    needed = ("text", "target", "aspect") if contexts.targets else ("text", "aspect")
+    missing = [key for key in needed if key not in asked]
+    if missing:
+        raise ValueError(f"it has the keys {list(asked)}, a question needs {', '.join(missing)} too")
+    text, name, aspect = asked["text"], asked.get("target") or "", asked["aspect"]
+    if not isinstance(text, str) or not is_readable(text):
+        raise ValueError(f"its text is {_shown(text)}: a question needs a text with something to read")
+    target = name
+    if names is not None and name in names.targets:
+        target, text = names.targets[name], names.text_about(name, text)
+    contexts.id(target, aspect)  # for what it raises
+    return Question(text, target, aspect, name)
+
+
+def _check_names(field: str, names: Iterable[str], known: tuple[str, ...]):
+    if isinstance(names, str):
+        raise ValueError(f"{field}={names!r}: give a list, [{names!r}]")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        remedy = f"give some of {list(known)}" if known else "this model has none; leave them out"
+        raise ValueError(f"{field} {', '.join(map(repr, unknown))}: unknown to the model; {remedy}")
+
+
+def _windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]]:
+    """Inputs with at least so many questions in all, at most one of them too many; what is left at the end.
+
+    An error in an input comes after the window of those before it.
+    """
+    window, count = [], 0
+    while True:
+        try:
+            one = next(asked)
+        except StopIteration:
+            break
+        except ValueError:
+            if window:
+                yield window
+            raise
+        window.append(one)
+        count += len(one.questions)
+        if count >= num_questions:
+            yield window
+            window, count = [], 0
+    if window:
+        yield window
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return f"{shown if len(shown) <= 40 else shown[:40] + '...'} ({type(value).__name__})"

@@ -1,0 +1,182 @@
+"""Contexts: (target, aspect) <-> id, how they are written for the model, and the encoding of texts with contexts."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
+PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """The contexts a model knows, in the order of their ids: target by target, aspect by aspect.
+
+    Args:
+        targets: names of the targets; empty where the task has none.
+        aspects: names of the aspects.
+    """
+
+    targets: tuple[str, ...]
+    aspects: tuple[str, ...]
+
+    def __post_init__(self):
+        if not self.aspects:
+            raise ValueError("aspects is empty: name at least one aspect")
+        for field, names in (("targets", self.targets), ("aspects", self.aspects)):
+            if len(set(names)) != len(names):
+                raise ValueError(f"{field}={names}: a name occurs twice; each context has one id")
+
+    @classmethod
+    def from_config(cls, config) -> "Contexts":
+        """The contexts of a model's configuration.
+
+        Raises:
+            ValueError: if the configuration names no aspects.
+        """
+        aspects = getattr(config, "aspects", None)
+        if not aspects:
+            raise ValueError(
+                f"the configuration of this {config.model_type} names no aspects: set config.targets and "
+                "config.aspects to the names its context ids stand for"
+            )
+        return cls(tuple(getattr(config, "targets", None) or ()), tuple(aspects))
+
+    def __len__(self) -> int:
+        return max(1, len(self.targets)) * len(self.aspects)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return ((target, aspect) for target in self.targets or (NO_TARGET,) for aspect in self.aspects)
+
+    def id(self, target: str | None, aspect: str) -> int:
+        """Context id of a (target, aspect) pair.
+
+        Raises:
+            ValueError: if the target or the aspect is unknown.
+        """
+        targets = self.targets or (NO_TARGET,)
+        target = target or NO_TARGET
+        if target not in targets:
+            known = f"one of {list(self.targets)}" if self.targets else "no target: this model has aspects only"
+            raise ValueError(f"target {target!r} is unknown: give {known}")
+        if aspect not in self.aspects:
+            raise ValueError(f"aspect {aspect!r} is unknown: give one of {list(self.aspects)}")
+        return targets.index(target) * len(self.aspects) + self.aspects.index(aspect)
+
+    def pair(self, context_id: int) -> tuple[str, str]:
+        """The (target, aspect) pair of a context id; the target is "" where the task has none.
+
+        Raises:
+            ValueError: if there is no such id.
+        """
+        if not 0 <= context_id < len(self):
+            raise ValueError(f"context id {context_id} is unknown: give one of 0 to {len(self) - 1}")
+        target_index, aspect_index = divmod(context_id, len(self.aspects))
+        return (self.targets or (NO_TARGET,))[target_index], self.aspects[aspect_index]
+
+    def in_text(self, text: str) -> list[tuple[str, str]]:
+        """The contexts that a text can be asked about: the pairs whose target occurs in it; all, without targets."""
+        return [(target, aspect) for target, aspect in self if not target or occurrence(target).search(text)]
+
+    def auxiliary_sentence(self, target: str | None, aspect: str) -> str:
+        """The context in words (Sun et al., NAACL 2019, NLI form): `"location - 1 - transit location"`, `"price"`."""
+        return " - ".join(part for part in (written_target(target or NO_TARGET), written_aspect(aspect)) if part)
+
+
+def occurrence(target: str) -> re.Pattern:
+    """Where a target stands in a text. Placeholders are found inside words too, as SentiHood glues some of them."""
+    if PLACEHOLDER.fullmatch(target):
+        return re.compile(rf"{re.escape(target)}(?!\d)")
+    return re.compile(rf"(?<!\w){re.escape(target)}(?!\w)", re.IGNORECASE)
+
+
+def is_readable(text: str) -> bool:
+    """Whether a text has more than blanks and what no one sees: control characters, joiners, direction marks."""
+    return any(character.isprintable() and not character.isspace() for character in text)
+
+
+def written_text(text: str) -> str:
+    """A text as the model reads it: placeholders in their written form, known or not, and runs of blanks as one.
+
+    `"LOCATION1's safe"` -> `"location - 1 's safe"`
+    """
+    # A tokenizer takes no lone surrogates, which JSON can hold.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return " ".join(PLACEHOLDER.sub(lambda found: f" {written_target(found[0])} ", text).split())
+
+
+def written_target(target: str) -> str:
+    """A target as it is written for the model: placeholders `LOCATION1` -> `"location - 1"`, names as they are."""
+    placeholder = PLACEHOLDER.fullmatch(target)
+    return f"{placeholder[1].lower()} - {placeholder[2]}" if placeholder else target
+
+
+def written_aspect(aspect: str) -> str:
+    """An aspect as it is written for the model: `"transit-location"` -> `"transit location"`."""
+    return " ".join(re.split(r"[-_/#\s]+", aspect)).strip()
+
+
+def encode(
+    tokenizer,
+    contexts: Contexts,
+    texts: Sequence[str],
+    targets: Sequence[str | None],
+    aspects: Sequence[str],
+    *,
+    auxiliary_sentence: bool = True,
+    max_length: int = 512,
+    mark_truncated: bool = False,
+) -> dict[str, list]:
+    """Encodes texts with one context each; the same for training and inference.
+
+    Args:
+        tokenizer: a fast BERT tokenizer.
+        contexts: the contexts of the model.
+        texts, targets, aspects: as many of each; row i asks about (targets[i], aspects[i]) of texts[i].
+        auxiliary_sentence: whether the context is written behind the text.
+        max_length: the most tokens of a row. A longer text loses its end, the auxiliary sentence nothing.
+        mark_truncated: whether to say in `truncated`, which no model takes, what texts have lost their ends.
+    Returns:
+        Lists of as many rows, without padding: `input_ids`, `token_type_ids`, `attention_mask` and `context_ids`.
+    Raises:
+        ValueError: if a text is no string or has nothing to read, a target or aspect is unknown, the lengths differ
+            or `max_length` leaves no room for the text.
+    """
+    if not len(texts) == len(targets) == len(aspects):
+        raise ValueError(f"{len(texts)} texts, {len(targets)} targets, {len(aspects)} aspects: give as many of each")
+    context_ids = [contexts.id(target, aspect) for target, aspect in zip(targets, aspects, strict=True)]
+    written = []
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(f"text of row {row} is {text!r} ({type(text).__name__}): give a string")
+        if not is_readable(text):
+            raise ValueError(f"text of row {row} is {text!r}: give a text that is not empty")
+        written.append(written_text(text))
+
+    if auxiliary_sentence:
+        sentences = {pair: contexts.auxiliary_sentence(*pair) for pair in contexts}
+        taken = max(len(tokenizer.tokenize(sentence)) for sentence in sentences.values())
+        taken += tokenizer.num_special_tokens_to_add(pair=True)
+        second = [sentences[contexts.pair(context_id)] for context_id in context_ids]
+    else:
+        taken, second = tokenizer.num_special_tokens_to_add(pair=False), None
+    if max_length <= taken:
+        raise ValueError(
+            f"max_length={max_length} leaves no room for the text: {taken} tokens go to the auxiliary sentence and "
+            f"the special tokens; raise it to at least {taken + 1}"
+        )
+    columns = {name: [] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    truncated = []
+    if written:
+        encoded = tokenizer(
+            written,
+            second,
+            truncation="only_first",
+            max_length=max_length,
+            padding=False,
+            return_token_type_ids=True,
+            return_attention_mask=True,
+        )
+        columns = {name: encoded[name] for name in columns}
+        truncated = [bool(row.overflowing) for row in encoded.encodings]
+    return {**columns, "context_ids": context_ids, **({"truncated": truncated} if mark_truncated else {})}

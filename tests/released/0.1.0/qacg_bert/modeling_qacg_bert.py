@@ -1,0 +1,500 @@
+"""CG-BERT and QACG-BERT (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021), in the order of the paper.
+
+Shapes: B batch, n tokens, H hidden size, h heads, d = H/h. Everything BERT has is BERT's own module under BERT's own
+name, so that any BERT checkpoint loads into it; what the paper adds is `ContextLinear` and `ContextEmbedding`.
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import nn
+from transformers import initialization as init
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.modeling_utils import PreTrainedModel
+from transformers.models.bert.modeling_bert import (
+    BertEmbeddings,
+    BertIntermediate,
+    BertOutput,
+    BertPooler,
+    BertSelfOutput,
+)
+from transformers.utils import ModelOutput
+from transformers.utils.generic import can_return_tuple
+
+from .attention_qacg_bert import (
+    QUASI_ATTENTION,
+    SOFTMAX_ATTENTION,
+    context_guided_query_or_key,
+    quasi_gate,
+)
+from .configuration_qacg_bert import CGBertConfig, ContextGuidedBertConfig, QACGBertConfig
+from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
+
+
+class ContextLinear(nn.Linear):
+    """A linear layer that BERT does not have; its weights start at N(0, `context_initializer_range`²)."""
+
+
+class ContextEmbedding(nn.Embedding):
+    """One trainable vector for each (target, aspect) context (section 3.6)."""
+
+    def __init__(self, num_contexts: int, hidden_size: int):
+        super().__init__(num_contexts, hidden_size)
+        self.seen_out_of_range = None  # on the accelerator and on the host: see `_check_later`
+        self.seen_out_of_range_on_host = None
+
+    def forward(self, context_ids: torch.Tensor | None, batch_size: int) -> torch.Tensor:
+        """
+        Args:
+            context_ids: integers in [0, num_contexts), (B,).
+            batch_size: B of the texts.
+        Returns:
+            (B, H)
+        Raises:
+            ValueError: if the ids are missing, of another shape or type, or out of range. Off the CPU reading them
+                would stop the device at every step: there an id out of range gives NaN at once and the error at a
+                following call.
+        """
+        if context_ids is None:
+            raise ValueError(f"context_ids is missing: pass a tensor of {self._allowed(batch_size)}")
+        if context_ids.shape != (batch_size,):
+            raise ValueError(f"context_ids has shape {tuple(context_ids.shape)}: pass {self._allowed(batch_size)}")
+        if context_ids.dtype not in (torch.int64, torch.int32):
+            raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {self._allowed(batch_size)}")
+        if torch.compiler.is_compiling() or context_ids.is_meta:
+            return super().forward(context_ids)
+        if context_ids.device.type != "cpu":
+            return self._check_later(context_ids)
+        out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
+        if out_of_range.any():
+            unknown = context_ids[out_of_range].unique().tolist()
+            raise ValueError(f"context_ids holds {unknown}: pass {self._allowed(batch_size)}")
+        return super().forward(context_ids)
+
+    def _allowed(self, batch_size: int) -> str:
+        # Only for an error: torch.compile would compile anew for each batch size that is written in words.
+        numbers = f"integers from 0 to {self.num_embeddings - 1}"
+        return f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), dtype torch.int64"
+
+    def _check_later(self, context_ids: torch.Tensor) -> torch.Tensor:
+        if self.seen_out_of_range is None or self.seen_out_of_range.device != context_ids.device:
+            with torch.inference_mode(False):  # what inference mode makes, a training step could not write to
+                self.seen_out_of_range = torch.zeros((), dtype=torch.bool, device=context_ids.device)
+                self.seen_out_of_range_on_host = torch.zeros((), dtype=torch.bool, pin_memory=context_ids.is_cuda)
+        if self.seen_out_of_range_on_host:
+            self.seen_out_of_range = None
+            raise ValueError(
+                f"context_ids of an earlier call held a number outside 0 to {self.num_embeddings - 1}, and its "
+                "outputs were NaN: check the ids where they are made"
+            )
+        out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
+        self.seen_out_of_range |= out_of_range.any()
+        self.seen_out_of_range_on_host.copy_(self.seen_out_of_range, non_blocking=True)
+        embedded = super().forward(context_ids.clamp(0, self.num_embeddings - 1))
+        return embedded.masked_fill(out_of_range[:, None], torch.nan)
+
+
+class ContextMatrix(nn.Module):
+    """The context matrix of a layer (section 3.6): C = [e ; X] W_cᵀ + b_c + e.
+
+    W_c is kept as its two halves. The half that acts on the context embedding e does so once for each text and not
+    once for each token, at half the cost of the concatenation.
+    """
+
+    def __init__(self, hidden_size: int):
+        super().__init__()
+        self.from_context = ContextLinear(hidden_size, hidden_size)
+        self.from_hidden = ContextLinear(hidden_size, hidden_size, bias=False)
+
+    def forward(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> torch.Tensor:
+        """hidden_states (B, n, H), context_embedding (B, H) -> (B, n, H)"""
+        for_the_text = self.from_context(context_embedding) + context_embedding
+        return self.from_hidden(hidden_states) + for_the_text[:, None]
+
+
+class ContextGate(nn.Module):
+    """The argument of a gate's activation (eq. 3 and 7): X V + C_X Vᶜ, one number for each head and token."""
+
+    def __init__(self, head_size: int, bias: bool):
+        super().__init__()
+        self.from_hidden = ContextLinear(head_size, 1, bias=bias)
+        self.from_context = ContextLinear(head_size, 1, bias=False)
+
+    def forward(self, projected: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
+        """Query or key (B, h, n, d) and the context's (B, h, n, d) -> (B, h, n, 1)"""
+        return self.from_hidden(projected) + self.from_context(context)
+
+
+class ContextGuidedSelfAttention(nn.Module):
+    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__()
+        self.config = config
+        self.num_heads = config.num_attention_heads
+        self.head_size = config.hidden_size // config.num_attention_heads
+        self.query = nn.Linear(config.hidden_size, config.hidden_size)
+        self.key = nn.Linear(config.hidden_size, config.hidden_size)
+        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+
+        context_size = self.head_size if config.context_projection == "head" else config.hidden_size
+        self.context_matrix = ContextMatrix(config.hidden_size)
+        self.context_query = ContextLinear(context_size, context_size)
+        self.context_key = ContextLinear(context_size, context_size)
+        self.query_gate = ContextGate(self.head_size, config.gate_bias)
+        self.key_gate = ContextGate(self.head_size, config.gate_bias)
+
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        context_embedding: torch.Tensor,
+        key_mask: torch.Tensor | None,
+        output_attentions: bool,
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
+        """hidden_states (B, n, H), context_embedding (B, H), key_mask (B, 1, 1, n) -> (B, n, H) and the weights"""
+        query, key, value = (self._heads(project(hidden_states)) for project in (self.query, self.key, self.value))
+        context = self.context_matrix(hidden_states, context_embedding)
+        context_query = self._project_context(self.context_query, context)
+        context_key = self._project_context(self.context_key, context)
+        # Only eager has the weights to show; the output is the same.
+        backend = "eager" if output_attentions else self.config._attn_implementation
+        output, weights = self.attend(query, key, value, context_query, context_key, key_mask, backend)
+        output = output.transpose(1, 2).flatten(2)  # (B, h, n, d) -> (B, n, H)
+        return output, weights if output_attentions else None
+
+    def _heads(self, states: torch.Tensor) -> torch.Tensor:
+        return states.unflatten(-1, (self.num_heads, self.head_size)).transpose(1, 2)  # (B, n, H) -> (B, h, n, d)
+
+    def _project_context(self, projection: nn.Module, context: torch.Tensor) -> torch.Tensor:
+        if self.config.context_projection == "head":
+            return projection(self._heads(context))
+        return self._heads(projection(context))
+
+    @property
+    def attention_dropout(self) -> float:
+        return self.config.attention_probs_dropout_prob if self.training else 0.0
+
+
+class CGBertSelfAttention(ContextGuidedSelfAttention):
+    """Softmax attention with context-guided queries and keys (section 3.3)."""
+
+    def attend(self, query, key, value, context_query, context_key, key_mask, backend):
+        """Five (B, h, n, d) and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
+        guided_query = context_guided_query_or_key(query, context_query, self.query_gate(query, context_query))
+        guided_key = context_guided_query_or_key(key, context_key, self.key_gate(key, context_key))
+        output, weights = SOFTMAX_ATTENTION[backend](guided_query, guided_key, value, key_mask, self.attention_dropout)
+        return output, (weights,)
+
+
+class QACGBertSelfAttention(ContextGuidedSelfAttention):
+    """Softmax attention plus gated quasi-attention (section 3.4)."""
+
+    def attend(self, query, key, value, context_query, context_key, key_mask, backend):
+        """Five (B, h, n, d) and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
+        gate = quasi_gate(
+            self.query_gate(query, context_query),
+            self.key_gate(key, context_key),
+            self.config.query_gate_scale,
+            self.config.key_gate_scale,
+        )
+        return QUASI_ATTENTION[backend](
+            query,
+            key,
+            value,
+            context_query,
+            context_key,
+            gate,
+            key_mask,
+            self.config.quasi_attention_scale,
+            self.attention_dropout,
+        )
+
+
+SELF_ATTENTION = {"cg_bert": CGBertSelfAttention, "qacg_bert": QACGBertSelfAttention}
+
+
+class ContextGuidedAttention(nn.Module):
+    """Self-attention and BERT's projection with its residual."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__()
+        self.self = SELF_ATTENTION[config.model_type](config)
+        self.output = BertSelfOutput(config)
+
+    def forward(self, hidden_states, context_embedding, key_mask, output_attentions):
+        attended, weights = self.self(hidden_states, context_embedding, key_mask, output_attentions)
+        return self.output(attended, hidden_states), weights
+
+
+class ContextGuidedLayer(GradientCheckpointingLayer):
+    """BERT's layer around context-guided attention."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__()
+        self.attention = ContextGuidedAttention(config)
+        self.intermediate = BertIntermediate(config)
+        self.output = BertOutput(config)
+
+    def forward(self, hidden_states, context_embedding, key_mask, output_attentions):
+        attended, weights = self.attention(hidden_states, context_embedding, key_mask, output_attentions)
+        return self.output(self.intermediate(attended), attended), weights
+
+
+class ContextGuidedEncoder(nn.Module):
+    """The stack of layers, under BERT's name for it."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__()
+        self.layer = nn.ModuleList([ContextGuidedLayer(config) for _ in range(config.num_hidden_layers)])
+
+
+@dataclass
+class ContextGuidedModelOutput(ModelOutput):
+    """Outputs of `CGBertModel` and `QACGBertModel`; the tuples have one entry a layer.
+
+    Args:
+        last_hidden_state: (B, n, H)
+        pooler_output: BERT's pooler over the first token, (B, H)
+        hidden_states: with `output_hidden_states`: the embeddings, then each layer's output, (B, n, H)
+        attentions: with `output_attentions`: the weights that act on the values, (B, h, n, n)
+        self_attentions: likewise, QACG-BERT only: the softmax weights, (B, h, n, n)
+        quasi_attentions: likewise, QACG-BERT only: the ungated quasi-attention, (B, h, n, n)
+        quasi_gates: likewise, QACG-BERT only: the gate of the quasi-attention, (B, h, n, 1)
+    """
+
+    last_hidden_state: torch.FloatTensor | None = None
+    pooler_output: torch.FloatTensor | None = None
+    hidden_states: tuple[torch.FloatTensor, ...] | None = None
+    attentions: tuple[torch.FloatTensor, ...] | None = None
+    self_attentions: tuple[torch.FloatTensor, ...] | None = None
+    quasi_attentions: tuple[torch.FloatTensor, ...] | None = None
+    quasi_gates: tuple[torch.FloatTensor, ...] | None = None
+
+
+@dataclass
+class ContextGuidedClassifierOutput(ModelOutput):
+    """Outputs of the classifiers: `loss` (scalar, with labels), `logits` (B, labels), and the model's as above."""
+
+    loss: torch.FloatTensor | None = None
+    logits: torch.FloatTensor | None = None
+    hidden_states: tuple[torch.FloatTensor, ...] | None = None
+    attentions: tuple[torch.FloatTensor, ...] | None = None
+    self_attentions: tuple[torch.FloatTensor, ...] | None = None
+    quasi_attentions: tuple[torch.FloatTensor, ...] | None = None
+    quasi_gates: tuple[torch.FloatTensor, ...] | None = None
+
+
+WEIGHT_NAMES = ("attentions", "self_attentions", "quasi_attentions", "quasi_gates")
+
+
+class ContextGuidedPreTrainedModel(PreTrainedModel):
+    """Loading, saving and initialisation."""
+
+    config: ContextGuidedBertConfig
+    custom_pipelines: ClassVar[dict] = {}  # what the configuration says of them; without a head there are none
+    base_model_prefix = "bert"
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _no_split_modules = ("BertEmbeddings", "ContextGuidedLayer")
+
+    def save_pretrained(self, save_directory, *args, **kwargs):
+        """As `PreTrainedModel.save_pretrained`; the configuration names all classes of the code saved beside it.
+
+        Left to itself the base class would name the one of this head only.
+        """
+        family = type(self.config).__name__.removesuffix("Config")
+        self.config.auto_map = {
+            "AutoConfig": f"configuration_qacg_bert.{family}Config",
+            "AutoModel": f"modeling_qacg_bert.{family}Model",
+            "AutoModelForSequenceClassification": f"modeling_qacg_bert.{family}ForSequenceClassification",
+        }
+        self.config.custom_pipelines = deepcopy(self.custom_pipelines)
+        super().save_pretrained(save_directory, *args, **kwargs)
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module):
+        if isinstance(module, (ContextLinear, ContextEmbedding)):
+            init.normal_(module.weight, mean=0.0, std=self.config.context_initializer_range)
+            if getattr(module, "bias", None) is not None:
+                init.zeros_(module.bias)
+            return
+        super()._init_weights(module)
+        if isinstance(module, BertEmbeddings):
+            init.copy_(module.position_ids, torch.arange(module.position_ids.shape[-1]).expand((1, -1)))
+            init.zeros_(module.token_type_ids)
+
+
+class ContextGuidedModel(ContextGuidedPreTrainedModel):
+    """BERT with context-guided attention in every layer."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__(config)
+        self.embeddings = BertEmbeddings(config)
+        self.context_embeddings = ContextEmbedding(config.num_contexts, config.hidden_size)
+        self.encoder = ContextGuidedEncoder(config)
+        self.pooler = BertPooler(config)
+        self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embeddings.word_embeddings
+
+    def set_input_embeddings(self, value: nn.Embedding):
+        self.embeddings.word_embeddings = value
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        context_ids: torch.Tensor | None = None,
+        position_ids: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> ContextGuidedModelOutput:
+        r"""
+        Args:
+            input_ids: token ids, (B, n).
+            attention_mask: 1 at tokens, 0 at padding, (B, n); None where there is no padding.
+            token_type_ids: 0 for the text, 1 for the auxiliary sentence, (B, n).
+            context_ids: id of the (target, aspect) context of each text, (B,).
+            position_ids: (B, n) or (1, n).
+            inputs_embeds: word embeddings instead of `input_ids`, (B, n, H).
+            output_attentions: whether to return the weights of every layer (computed by the eager backend).
+            output_hidden_states: whether to return the hidden states of every layer.
+
+        Raises:
+            ValueError: if not exactly one of `input_ids` and `inputs_embeds` is given, or the shape of
+                `attention_mask` or the `context_ids` do not fit.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("pass exactly one of input_ids and inputs_embeds")
+        batch_size, num_tokens = (input_ids if input_ids is not None else inputs_embeds).shape[:2]
+        if num_tokens > self.config.max_position_embeddings:
+            raise ValueError(
+                f"{num_tokens} tokens, but max_position_embeddings={self.config.max_position_embeddings}: truncate "
+                "the text (`encode` of processing_qacg_bert does)"
+            )
+        if attention_mask is not None and attention_mask.shape != (batch_size, num_tokens):
+            raise ValueError(
+                f"attention_mask has shape {tuple(attention_mask.shape)}: pass one number for each token, shape "
+                f"{(batch_size, num_tokens)}"
+            )
+        output_attentions = self.config.output_attentions if output_attentions is None else output_attentions
+        output_hidden_states = (
+            self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        )
+
+        context_embedding = self.context_embeddings(context_ids, batch_size)
+        key_mask = attention_mask[:, None, None, :].bool() if attention_mask is not None else None  # (B, 1, 1, n)
+        hidden_states = self.embeddings(
+            input_ids=input_ids,
+            token_type_ids=token_type_ids,
+            position_ids=position_ids,
+            inputs_embeds=inputs_embeds,
+        )
+        all_hidden_states, all_weights = [], []
+        for layer in self.encoder.layer:
+            if output_hidden_states:
+                all_hidden_states.append(hidden_states)
+            hidden_states, weights = layer(hidden_states, context_embedding, key_mask, output_attentions)
+            all_weights.append(weights)
+
+        return ContextGuidedModelOutput(
+            last_hidden_state=hidden_states,
+            pooler_output=self.pooler(hidden_states),
+            hidden_states=(*all_hidden_states, hidden_states) if output_hidden_states else None,
+            # One tuple of quantities a layer -> one tuple of layers a quantity.
+            **(dict(zip(WEIGHT_NAMES, zip(*all_weights, strict=True), strict=False)) if output_attentions else {}),
+        )
+
+
+class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
+    """Sentiment of a text towards the context of its `context_ids`: pooled [CLS], dropout, linear (section 3.5)."""
+
+    custom_pipelines: ClassVar[dict] = {
+        TASK: {
+            "impl": f"pipeline_qacg_bert.{AspectSentimentPipeline.__name__}",
+            "pt": ["AutoModelForSequenceClassification"],
+            "type": "text",
+        }
+    }
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__(config)
+        self.num_labels = config.num_labels
+        self.bert = self.model_class(config)
+        dropout = config.hidden_dropout_prob if config.classifier_dropout is None else config.classifier_dropout
+        self.dropout = nn.Dropout(dropout)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        context_ids: torch.Tensor | None = None,
+        position_ids: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> ContextGuidedClassifierOutput:
+        r"""
+        Args:
+            labels: class of each text in [0, num_labels), (B,); with them `loss` is the mean cross-entropy.
+
+        The other arguments and the errors are those of the model without a head.
+        """
+        outputs = self.bert(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            token_type_ids=token_type_ids,
+            context_ids=context_ids,
+            position_ids=position_ids,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self.classifier(self.dropout(outputs.pooler_output))
+        return ContextGuidedClassifierOutput(
+            loss=nn.functional.cross_entropy(logits, labels) if labels is not None else None,
+            logits=logits,
+            hidden_states=outputs.hidden_states,
+            **{name: outputs[name] for name in WEIGHT_NAMES if name in outputs},
+        )
+
+
+class QACGBertModel(ContextGuidedModel):
+    """QACG-BERT without a head."""
+
+    config_class = QACGBertConfig
+
+
+class QACGBertForSequenceClassification(ContextGuidedForSequenceClassification):
+    """QACG-BERT with a classifier on the pooled first token."""
+
+    config_class = QACGBertConfig
+    model_class = QACGBertModel
+
+
+class CGBertModel(ContextGuidedModel):
+    """CG-BERT without a head."""
+
+    config_class = CGBertConfig
+
+
+class CGBertForSequenceClassification(ContextGuidedForSequenceClassification):
+    """CG-BERT with a classifier on the pooled first token."""
+
+    config_class = CGBertConfig
+    model_class = CGBertModel
+
+
+__all__ = ["CGBertForSequenceClassification", "CGBertModel", "QACGBertForSequenceClassification", "QACGBertModel"]
