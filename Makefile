@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OFFLINE := HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 TOKENIZERS_PARALLELISM=false
+# Two workers of one thread each: two that both take all cores would wait for one another.
+PYTEST := OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python -m pytest
+TWO_WORKERS := --numprocesses 2 --dist loadfile
 
 .PHONY: help install quickstart test test-slow test-oldest lint format clean
 
@@ -25,7 +28,7 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"Does anyone know a good bakery in LOCATION2?"
 
 test: install  ## run the tests (under 5 minutes on 2 cores)
-	$(OFFLINE) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(PYTEST) $(TWO_WORKERS)
 
 test-slow: install  ## run the tests that train models
 	$(OFFLINE) $(BIN)/python -m pytest -m slow
@@ -33,7 +36,7 @@ test-slow: install  ## run the tests that train models
 test-oldest: install  ## run the tests of models and checkpoints with the oldest Transformers they support
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/oldest \
 		--requirement tests/released/requirements-oldest.txt
-	PYTHONPATH=$(CURDIR)/build/oldest $(OFFLINE) $(BIN)/python -m pytest --numprocesses 2 --dist loadfile tests/modeling_qacg_bert tests/released
+	PYTHONPATH=$(CURDIR)/build/oldest $(PYTEST) $(TWO_WORKERS) tests/modeling_qacg_bert tests/released
 
 lint: install  ## check style
 	$(BIN)/ruff check .

@@ -248,7 +248,7 @@ def _check_names(field: str, names: Iterable[str], known: tuple[str, ...]):
 
 
 def _windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]]:
-    """Inputs with at least so many questions in all, at most one of them too many; what is left at the end.
+    """Inputs that have so many questions in all, the last of them perhaps more; at the end what is left.
 
     An error in an input comes after the window of those before it.
     """
@@ -263,7 +263,7 @@ def _windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]
                 yield window
             raise
         window.append(one)
-        count += len(one.questions)
+        count += len(one.questions) or 1  # so that texts without questions do not pile up
         if count >= num_questions:
             yield window
             window, count = [], 0

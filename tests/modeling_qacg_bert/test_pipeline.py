@@ -201,13 +201,14 @@ def test_lists_columns_and_generators_give_the_same(pipe):
     assert pipe([]) == []
 
 
-def test_a_stream_without_end_is_read_by_windows(pipe):
+@pytest.mark.parametrize("text", [TEXTS[0], TEXTS[1]], ids=["four questions", "none"])
+def test_a_stream_without_end_is_read_by_windows(pipe, text):
     taken = []
 
     def endless():
         for number in count():
             taken.append(number)
-            yield TEXTS[0]
+            yield text
 
     answers = list(islice(pipe(endless(), batch_size=1), 40))
     assert len(answers) == 40
