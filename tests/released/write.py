@@ -1,13 +1,15 @@
 """Writes a tiny checkpoint of each model, with what it answers, for the tests of later versions to load.
 
-    python tests/released/write.py tests/released/0.1.0
+    python tests/released/write.py tests/released/0.1.0.zip
 
-Run once for a release; what is written never changes again.
+Run once for a release; what is written never changes again. It is an archive, since no one is to edit the code in it.
 """
 
 import argparse
 import json
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import torch
@@ -73,12 +75,14 @@ def write(folder: Path, model_type: str):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="one folder a model is made in it")
-    folder = parser.parse_args().folder
-    if folder.exists():
-        sys.exit(f"{folder} exists: a release is written once; name another version")
-    for model_type in MODELS:
-        write(folder / model_type, model_type)
+    parser.add_argument("archive", type=Path, help="the .zip to write, with a folder for each model")
+    archive = parser.parse_args().archive
+    if archive.exists():
+        sys.exit(f"{archive} exists: a release is written once; name another version")
+    with tempfile.TemporaryDirectory() as folder:
+        for model_type in MODELS:
+            write(Path(folder) / model_type, model_type)
+        shutil.make_archive(str(archive.with_suffix("")), "zip", folder)
 
 
 if __name__ == "__main__":
