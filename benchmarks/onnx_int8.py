@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from scipy.special import softmax
 from torch import nn
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from datasets_scripts import load_absa_dataset
 from metrics.sentihood import sentihood_scores
@@ -26,6 +26,7 @@ from modeling_qacg_bert import Contexts, encode
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
+from arguments import parse  # noqa: E402  # from examples/
 from export_onnx import export, quantise, quiet, session  # noqa: E402  # from examples/
 from tasks import as_strings, choose  # noqa: E402  # from examples/
 
@@ -122,8 +123,4 @@ def main(arguments: BenchmarkArguments):
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(BenchmarkArguments)
-    for action in parser._actions:
-        if action.dest == "checkpoint":
-            action.option_strings = []
-    main(parser.parse_args_into_dataclasses(look_for_args_file=False)[0])
+    main(parse(BenchmarkArguments, "checkpoint"))

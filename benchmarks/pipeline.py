@@ -9,12 +9,18 @@ run on as many threads, in float32; the loop first, after both have warmed up.
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from arguments import parse  # noqa: E402  # from examples/
 
 TOLERANCE = 1e-5
 
@@ -80,8 +86,4 @@ def main(arguments: BenchmarkArguments):
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(BenchmarkArguments)
-    for action in parser._actions:
-        if action.dest == "checkpoint":
-            action.option_strings = []
-    main(parser.parse_args_into_dataclasses(look_for_args_file=False)[0])
+    main(parse(BenchmarkArguments, "checkpoint"))

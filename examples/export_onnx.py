@@ -9,7 +9,6 @@ is kept.
 """
 
 import logging
-import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,8 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser, PreTrainedModel
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
+from arguments import parse
 from backbones import naming
 from modeling_qacg_bert import Contexts
 
@@ -161,8 +161,4 @@ def main(arguments: ExportArguments):
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(ExportArguments)
-    for action in parser._actions:  # words of the command, without a name before them
-        if action.dest in ("checkpoint", "output_dir"):
-            action.option_strings = []
-    main(parser.parse_args_into_dataclasses(sys.argv[1:], look_for_args_file=False)[0])
+    main(parse(ExportArguments, "checkpoint", "output_dir"))

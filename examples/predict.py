@@ -6,11 +6,11 @@
 A text is asked about the targets that occur in it (about all aspects, where the model has no targets).
 """
 
-import sys
 from dataclasses import dataclass, field
 
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from arguments import parse
 from backbones import naming
 from modeling_qacg_bert import AspectSentimentPipeline
 
@@ -60,8 +60,4 @@ def main(arguments: PredictArguments):
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(PredictArguments)
-    for action in parser._actions:  # the model and the texts are words of the command, without a name before them
-        if action.dest in ("model", "texts"):
-            action.option_strings = []
-    main(parser.parse_args_into_dataclasses(sys.argv[1:], look_for_args_file=False)[0])
+    main(parse(PredictArguments, "model", "texts"))

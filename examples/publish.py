@@ -17,8 +17,8 @@ from pathlib import Path
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
-from transformers import HfArgumentParser
 
+from arguments import parse
 from staging import STAGES
 
 # What of an earlier publish may have become stale; other files of a repo are never touched.
@@ -184,11 +184,7 @@ def main(arguments: PublishArguments):
 
 
 if __name__ == "__main__":
-    parser = HfArgumentParser(PublishArguments)
-    for action in parser._actions:  # words of the command, without a name before them
-        if action.dest in ("kind", "folder", "repo_id"):
-            action.option_strings = []
     try:
-        main(parser.parse_args_into_dataclasses(sys.argv[1:], look_for_args_file=False)[0])
+        main(parse(PublishArguments, "kind", "folder", "repo_id"))
     except PublishError as error:
         sys.exit(str(error))

@@ -50,3 +50,16 @@ def test_pipeline(tiny_classifier: Path, tiny_sentihood: Path, run_script):
     assert printed.startswith("16 texts, 96 questions, 1 threads, float32")
     assert "same labels 96 of 96" in printed
     assert "ratio" in printed
+
+
+def test_onnx_int8(tiny_classifier: Path, tiny_sentihood: Path, run_script):
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'qacg-bert[onnx]'")
+    printed = run_script("benchmarks/onnx_int8.py", tiny_classifier, "--data_dir", tiny_sentihood).stdout
+    assert printed.startswith("96 rows, batches of 32, 1 threads")
+    rows = {cells[1].strip(): cells for line in printed.splitlines()[4:] if (cells := line.split("|"))}
+    assert list(rows) == ["PyTorch float32", "PyTorch int8", "ONNX float32", "ONNX int8"]
+    assert float(rows["ONNX float32"][-2]) < 1e-4
+    assert rows["ONNX float32"][4:9] == rows["PyTorch float32"][4:9]
+    for name in ("PyTorch int8", "ONNX int8"):
+        assert float(rows[name][2]) < float(rows["PyTorch float32"][2])
+        assert 0 < float(rows[name][-2]) < 0.5
