@@ -61,5 +61,4 @@ def test_onnx_int8(tiny_classifier: Path, tiny_sentihood: Path, run_script):
     assert float(rows["ONNX float32"][-2]) < 1e-4
     assert rows["ONNX float32"][4:9] == rows["PyTorch float32"][4:9]
     for name in ("PyTorch int8", "ONNX int8"):
-        assert float(rows[name][2]) < float(rows["PyTorch float32"][2])
         assert 0 < float(rows[name][-2]) < 0.5
