@@ -93,7 +93,8 @@ def stage_dataset(folder: Path, staged: Path, arguments):
     if license is None:
         raise ValueError("license is not given: name the licence of the data, such as --license cc-by-4.0")
     export_parquet(splits, staged)
-    (staged / "README.md").write_text(dataset_card(splits, arguments.repo_id, license, source), encoding="utf-8")
+    card = dataset_card(splits, arguments.repo_id, license, source, own_card)
+    (staged / "README.md").write_text(card, encoding="utf-8")
 
 
 def read_dataset(folder: Path) -> DatasetDict:
@@ -118,21 +119,21 @@ def read_dataset(folder: Path) -> DatasetDict:
     return load_absa_dataset("custom", data_files=files)
 
 
-def dataset_card(splits: DatasetDict, repo_id: str, license: str, source: str | None) -> str:
-    """What can be said of rows of (id, text, target, aspect, label): counts, and how to load them."""
+def dataset_card(
+    splits: DatasetDict, repo_id: str, license: str, source: str | None, own_card: RepoCard | None
+) -> str:
+    """What can be said of rows of (id, text, target, aspect, label), and behind it what a card of theirs says."""
     first = next(iter(splits.values()))
     labels = first.features["label"].names
+    files = [{"split": name, "path": f"data/{name}-*.parquet"} for name in splits]
+    known = {
+        "task_categories": ["text-classification"],
+        "tags": ["aspect-based-sentiment-analysis"],
+        "pretty_name": repo_id.split("/")[-1],
+        **(own_card.data.to_dict() if own_card else {}),
+    }
     data = DatasetCardData(
-        license=license,
-        task_categories=["text-classification"],
-        tags=["aspect-based-sentiment-analysis"],
-        pretty_name=repo_id.split("/")[-1],
-        configs=[
-            {
-                "config_name": "default",
-                "data_files": [{"split": name, "path": f"data/{name}-*.parquet"} for name in splits],
-            }
-        ],
+        **{**known, "license": license, "configs": [{"config_name": "default", "data_files": files}]}
     )
     rows = []
     for name, split in splits.items():
@@ -140,6 +141,7 @@ def dataset_card(splits: DatasetDict, repo_id: str, license: str, source: str | 
         rows.append(f"| {name} | {len(set(split['text']))} | {len(split)} | {' | '.join(map(str, counts))} |")
     table = "\n".join(rows)
     origin = f"The texts are those of {source}.\n\n" if source else ""
+    own_text = f"\n## From the card of the original files\n\n{own_card.text.strip()}\n" if own_card else ""
     return f"""---
 {data.to_yaml()}
 ---
@@ -161,7 +163,7 @@ from datasets import load_dataset
 
 rows = load_dataset("{repo_id}")
 ```
-"""
+{own_text}"""
 
 
 def stage_metric(folder: Path, staged: Path, arguments):

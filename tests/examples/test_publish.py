@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from huggingface_hub import ModelCard
+from huggingface_hub import DatasetCard, ModelCard
 
 SCRIPT = "examples/publish.py"
 CODE = {
@@ -104,7 +104,10 @@ def test_own_data(tmp_path, run_script):
 def test_the_sample_corpus_may_be_published(run_script):
     files, card = dry_run(run_script, "dataset", "datasets_scripts/sample_corpus", "alice/sample")
     assert {f"data/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test")} < files
-    assert "license: cc0-1.0" in card
+    data = DatasetCard(card).data
+    assert (data.license, data.pretty_name) == ("cc0-1.0", "Sample corpus in SentiHood's format")
+    assert data.configs[0]["data_files"][0] == {"split": "train", "path": "data/train-*.parquet"}
+    assert "**Synthetic.**" in card
 
 
 @pytest.mark.parametrize(
