@@ -15,6 +15,10 @@ MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 NAMES = {"qacg_bert": "QACG-BERT", "cg_bert": "CG-BERT", "bert": "BERT-pair"}
 DATASETS = {"sentihood": "SentiHood", "semeval2014": "SemEval-2014 Task 4, restaurants"}
 SAMPLE_CORPUS = "sample corpus (synthetic)"
+BASELINE_INPUT = {
+    True: "The input is a pair: the text, with `location - 1` for `LOCATION1`, and `location - 1 - price`.",
+    False: "The input is the text alone, with `location - 1` for `LOCATION1`: the model knows one question.",
+}
 PATHS = ("data_dir", "train_file", "validation_file", "test_file", "model_preset")  # of the machine that trained
 LIMITS = {
     "SentiHood": (
@@ -167,7 +171,7 @@ def example_text(config: PreTrainedConfig) -> str:
 
 
 def introduction(config: PreTrainedConfig, run: Run | None) -> str:
-    name = NAMES[config.model_type]
+    name = NAMES[config.model_type] if config.auxiliary_sentence else NAMES[config.model_type].removesuffix("-pair")
     base = f" from [{run.base_model}](https://huggingface.co/{run.base_model})" if run and run.base_model else ""
     on = f" on {run.data}" if run else ""
     what = (
@@ -189,7 +193,7 @@ model = AutoModelForSequenceClassification.from_pretrained("{repo_id}", revision
 tokenizer = AutoTokenizer.from_pretrained("{repo_id}", revision="COMMIT")
 ```
 
-The input is a pair: the text, with `LOCATION1` written `location - 1`, and the question, `location - 1 - price`."""
+{BASELINE_INPUT[config.auxiliary_sentence]}"""
     own_names = ""
     if config.targets:
         own_names = f"""

@@ -11,7 +11,9 @@ write is needed (`hf auth login`, or HF_TOKEN). If anything fails, the repo is l
 import fnmatch
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
@@ -79,61 +81,65 @@ def files_in(staged: Path) -> dict[str, Path]:
     return {str(path.relative_to(staged)): path for path in sorted(staged.rglob("*")) if path.is_file()}
 
 
-def upload(arguments: PublishArguments, files: dict[str, Path]) -> tuple[str, bool]:
+def upload(arguments: PublishArguments, files: dict[str, Path]) -> str:
     """Commits the files to the repo, which is made if need be, and deletes what they replace, all in one commit.
 
     Returns:
-        The commit at the branch's head, and whether it is new; unchanged files make none.
+        The commit at the branch's head; it is the one before where nothing has changed.
     Raises:
-        PublishError: the repo is as it was, or was not made.
+        PublishError: nothing was committed, and a repo or branch that was made for it is deleted again.
     """
     api = HfApi()
     repo = {"repo_id": arguments.repo_id, "repo_type": REPO_TYPE[arguments.kind]}
-    made = False
+    undo = []
     try:
         user = api.whoami()["name"]
         if not api.repo_exists(**repo):
-            api.create_repo(
-                **repo, private=arguments.private, space_sdk="static" if arguments.kind == "metric" else None
-            )
-            made = True
+            space_sdk = "static" if arguments.kind == "metric" else None
+            api.create_repo(**repo, private=arguments.private, space_sdk=space_sdk)
+            undo.append(partial(api.delete_repo, **repo, missing_ok=True))
         elif arguments.private and not api.repo_info(**repo).private:
             raise PublishError(f"repo_id={arguments.repo_id} exists and is public: make it private in its settings")
-        branches = [] if made else [branch.name for branch in api.list_repo_refs(**repo).branches]
-        made_branch = arguments.revision != "main" and arguments.revision not in branches
-        if made_branch:
+        if arguments.revision not in [branch.name for branch in api.list_repo_refs(**repo).branches]:
             api.create_branch(**repo, branch=arguments.revision)
-        try:
-            head = api.repo_info(**repo, revision=arguments.revision).sha
-            present = api.list_repo_files(**repo, revision=arguments.revision)
-            stale = [
-                name
-                for name in present
-                if name not in files and any(fnmatch.fnmatch(name, pattern) for pattern in REPLACED[arguments.kind])
-            ]
-            commit = api.create_commit(
-                **repo,
-                operations=[
-                    *(CommitOperationAdd(name, path) for name, path in files.items()),
-                    *(CommitOperationDelete(name) for name in stale),
-                ],
-                commit_message=f"Publish {arguments.kind}",
-                revision=arguments.revision,
-                parent_commit=head,  # someone else's commit in between is not overwritten
-            )
-        except BaseException:
-            if made_branch and not made:
-                api.delete_branch(**repo, branch=arguments.revision)
-            raise
+            undo.append(partial(api.delete_branch, **repo, branch=arguments.revision))
+        head = api.repo_info(**repo, revision=arguments.revision).sha
+        present = api.list_repo_files(**repo, revision=arguments.revision)
+        stale = [name for name in present if name not in files and is_replaced(name, arguments.kind)]
+        commit = api.create_commit(
+            **repo,
+            operations=[
+                *(CommitOperationAdd(name, path) for name, path in files.items()),
+                *(CommitOperationDelete(name) for name in stale),
+            ],
+            commit_message=f"Publish {arguments.kind}",
+            revision=arguments.revision,
+            parent_commit=head,  # someone else's commit in between is not overwritten
+        )
+    except PublishError:
+        raise
     except BaseException as error:
-        if made:
-            api.delete_repo(**repo, missing_ok=True)
-        if isinstance(error, PublishError) or not isinstance(error, Exception):
+        left = undone(undo)
+        if not isinstance(error, Exception):  # such as Ctrl-C
             raise
-        state = "it was not made" if made else "it is as it was"
-        raise PublishError(f"repo_id={arguments.repo_id} was not published, {state}: {reason(error)}") from error
+        raise PublishError(f"repo_id={arguments.repo_id} was not published, {left}: {reason(error)}") from error
     print(f"published as {user}" if commit.oid != head else "nothing has changed since the last time")
-    return commit.oid, commit.oid != head
+    return commit.oid
+
+
+def is_replaced(name: str, kind: str) -> bool:
+    """Whether a file of a repo would be of an earlier publish."""
+    return any(fnmatch.fnmatch(name, pattern) for pattern in REPLACED[kind])
+
+
+def undone(steps: list[Callable]) -> str:
+    """Takes back what was made, the last first, and says what is left."""
+    try:
+        for step in reversed(steps):
+            step()
+    except Exception:  # the connection is gone, most likely, and the error that is told is the one before
+        return "and what was made for it could not be deleted again"
+    return "it is as it was"
 
 
 def reason(error: BaseException) -> str:
@@ -171,7 +177,7 @@ def main(arguments: PublishArguments):
                 print(f"  {path.stat().st_size:>12,}  {name}")
             print(f"\n{(staged / 'README.md').read_text(encoding='utf-8')}")
             return
-        commit, _ = upload(arguments, files)
+        commit = upload(arguments, files)
     url = f"{HfApi().endpoint}/{URL_PREFIX[arguments.kind]}{arguments.repo_id}"
     print(f"{url}/tree/{commit}")
     load = {

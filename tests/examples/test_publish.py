@@ -76,6 +76,22 @@ def test_a_checkpoint_without_results_has_no_figures(tiny_classifier: Path, run_
     assert not ModelCard(card).data.eval_results
 
 
+def test_a_baseline_is_a_plain_bert(tiny_bert: Path, example, tmp_path, run_in_process, capsys):
+    backbones = example("backbones")
+    contexts = example("tasks").Contexts(("LOCATION1",), ("price",))
+    labels = ["none", "positive", "negative"]
+    config = backbones.build_config("bert", str(tiny_bert), contexts, labels, auxiliary_sentence=False)
+    backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(tmp_path)
+    backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(tmp_path)
+    arguments = example("publish").PublishArguments("model", str(tmp_path), "alice/m", dry_run=True)
+    run_in_process("publish", arguments)
+    printed = capsys.readouterr().out
+    assert "_qacg_bert.py" not in printed
+    assert "BERT, the baseline without context guidance" in printed
+    assert "The input is the text alone" in printed
+    assert "trust_remote_code" not in printed
+
+
 def test_a_run_with_one_seed_is_its_checkpoint(finished_run, tmp_path, run_script):
     shutil.copytree(finished_run[0] / "seed-1", tmp_path / "run" / "seed-1")
     shutil.copy(finished_run[0] / "all_results.json", tmp_path / "run")

@@ -251,8 +251,7 @@ def test_a_failed_upload_leaves_the_repo_as_it_was(
     hub_server.fail_next(fault, status=507, times=None)
     message = publish_here("model", checkpoint, name, revision="trial")
     hub_server.clear_faults()
-    state = "it is as it was" if exists else "it was not made"
-    assert message.startswith(f"repo_id={name} was not published, {state}: the Hub answered 507")
+    assert message.startswith(f"repo_id={name} was not published, it is as it was: the Hub answered 507")
     assert api.repo_exists(name) is exists
     if exists:
         assert commits(api, name) == before
@@ -264,8 +263,17 @@ def test_a_failed_upload_leaves_the_repo_as_it_was(
 def test_a_connection_that_is_cut_is_a_clear_error(publish_here, checkpoint, connect, repo_id, hub_server):
     name = repo_id()
     hub_server.fail_next("commit", status=None)
-    assert "it was not made: the connection failed" in publish_here("model", checkpoint, name)
+    assert "it is as it was: the connection failed" in publish_here("model", checkpoint, name)
     assert not connect().repo_exists(name)
+
+
+def test_what_cannot_be_taken_back_is_told(publish_here, checkpoint, connect, repo_id, hub_server):
+    name = repo_id()
+    hub_server.fail_next("commit", status=507)
+    hub_server.fail_next("delete_repo", status=507)
+    message = publish_here("model", checkpoint, name)
+    assert "and what was made for it could not be deleted again: the Hub answered 507" in message
+    assert len(commits(connect(), name)) == 1
 
 
 def test_what_the_hub_refuses(publish_here, checkpoint, connect, repo_id, hub_server, monkeypatch):
