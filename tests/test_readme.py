@@ -39,6 +39,13 @@ def test_own_data_as_the_readme_shows_it(tiny_bert: Path, tmp_path: Path, run_sc
     assert "macro_f1" in run_script(*words, *quick).stdout
 
 
+def test_export_as_the_readme_shows_it(tiny_classifier: Path, tmp_path: Path, run_script):
+    (command,) = re.findall(r"^python (examples/export_onnx.py .*)$", README, flags=re.MULTILINE)
+    words = command.replace("outputs/quickstart/seed-42", str(tiny_classifier)).replace("outputs", str(tmp_path))
+    run_script(*words.split())
+    assert (tmp_path / "onnx" / "model.int8.onnx").is_file()
+
+
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)]+)\)", README))))
 def test_links_lead_somewhere(link: str):
     headings = re.findall(r"^#+ (.+)$", README, flags=re.MULTILINE)
