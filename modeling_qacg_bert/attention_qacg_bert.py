@@ -129,16 +129,21 @@ def quasi_attention_sdpa(
 ) -> tuple[torch.Tensor, None]:
     """`quasi_attention_eager` without the weights: the softmax half runs on PyTorch's fused kernels.
 
-    The two halves draw their dropout apart, where eager drops entries of their sum: the same expectation.
+    Those for CPUs do not drop weights. With dropout the halves are added there before it, which takes one product with
+    the values instead of two; elsewhere each half draws its own, to the same expectation.
     """
-    softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
+    gate = quasi_attention_scale * gate
     if key_mask is not None:
         # A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
         value = value.masked_fill(~key_mask.transpose(-1, -2), 0.0)
     quasi_weights = torch.sigmoid(_scaled_scores(context_query, context_key))  # eq. 6 without α
+    if dropout and value.device.type == "cpu":
+        weights = torch.addcmul(_softmax_weights(query, key, key_mask), gate, quasi_weights)  # eq. 4
+        return nn.functional.dropout(weights, dropout) @ value, None
+    softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
     quasi_half = nn.functional.dropout(quasi_weights, dropout) @ value
     # α and λ_A are one number a row, so they may act on (n, d) outputs instead of (n, n) weights.
-    return softmax_half + (quasi_attention_scale * gate) * quasi_half, None  # eq. 4, times V
+    return torch.addcmul(softmax_half, gate, quasi_half), None  # eq. 4, times V
 
 
 def _scaled_scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:

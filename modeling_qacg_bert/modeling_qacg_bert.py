@@ -6,7 +6,7 @@ name, so that any BERT checkpoint loads into it; what the paper adds is `Context
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import nn
@@ -127,6 +127,18 @@ class ContextGate(nn.Module):
         return self.from_hidden(projected) + self.from_context(context)
 
 
+class Projected(NamedTuple):
+    """What attention works on: (B, h, n, d) each, and the arguments of the gates' activations, (B, h, n, 1)."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    context_query: torch.Tensor
+    context_key: torch.Tensor
+    query_gate_logits: torch.Tensor
+    key_gate_logits: torch.Tensor
+
+
 class ContextGuidedSelfAttention(nn.Module):
     """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'."""
 
@@ -154,15 +166,79 @@ class ContextGuidedSelfAttention(nn.Module):
         output_attentions: bool,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
         """hidden_states (B, n, H), context_embedding (B, H), key_mask (B, 1, 1, n) -> (B, n, H) and the weights"""
+        project = self._project_at_once if self._is_plain() else self._project
+        # Only eager has the weights to show; the output is the same.
+        backend = "eager" if output_attentions else self.config._attn_implementation
+        output, weights = self.attend(project(hidden_states, context_embedding), key_mask, backend)
+        output = output.transpose(1, 2).flatten(2)  # (B, h, n, d) -> (B, n, H)
+        return output, weights if output_attentions else None
+
+    def _project(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> Projected:
+        """Module by module, as the paper has it: for modules that are wrapped, by adapters for one."""
         query, key, value = (self._heads(project(hidden_states)) for project in (self.query, self.key, self.value))
         context = self.context_matrix(hidden_states, context_embedding)
         context_query = self._project_context(self.context_query, context)
         context_key = self._project_context(self.context_key, context)
-        # Only eager has the weights to show; the output is the same.
-        backend = "eager" if output_attentions else self.config._attn_implementation
-        output, weights = self.attend(query, key, value, context_query, context_key, key_mask, backend)
-        output = output.transpose(1, 2).flatten(2)  # (B, h, n, d) -> (B, n, H)
-        return output, weights if output_attentions else None
+        query_gate, key_gate = self.query_gate(query, context_query), self.key_gate(key, context_key)
+        return Projected(query, key, value, context_query, context_key, query_gate, key_gate)
+
+    def _is_plain(self) -> bool:
+        """Whether all projections are the linear maps they were built as, so that their weights say all of them."""
+        return self.config.context_projection == "head" and all(
+            type(module) in (nn.Linear, ContextLinear)
+            and not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks)
+            for module in (
+                *(self.query, self.key, self.value, self.context_query, self.context_key),
+                *(self.context_matrix.from_context, self.context_matrix.from_hidden),
+                *(self.query_gate.from_hidden, self.query_gate.from_context),
+                *(self.key_gate.from_hidden, self.key_gate.from_context),
+            )
+        )
+
+    def _project_at_once(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> Projected:
+        """What `_project` computes, in one product with the hidden states and one with the context matrix.
+
+        The gates are linear in both, so that their weights can be multiplied into those of the projections: they cost
+        2h columns of the product, and no pass over queries and keys.
+        """
+        heads = (self.num_heads, self.head_size)
+        for_the_text = self.context_matrix.from_context(context_embedding) + context_embedding  # (B, H)
+        folded, gate_biases, gates_of_the_text = [], [], []
+        for projection, context_projection, gate in (
+            (self.query, self.context_query, self.query_gate),
+            (self.key, self.context_key, self.key_gate),
+        ):
+            on_hidden, on_context = gate.from_hidden.weight[0], gate.from_context.weight[0]  # (d,)
+            on_matrix = on_context @ context_projection.weight  # (d,)
+            folded.append(
+                on_hidden @ projection.weight.unflatten(0, heads)
+                + on_matrix @ self.context_matrix.from_hidden.weight.unflatten(0, heads)
+            )  # (h, H)
+            constant = projection.bias.view(heads) @ on_hidden + context_projection.bias @ on_context  # (h,)
+            if gate.from_hidden.bias is not None:
+                constant = constant + gate.from_hidden.bias
+            gate_biases.append(constant)
+            gates_of_the_text.append(for_the_text.unflatten(-1, heads) @ on_matrix)  # (B, h)
+
+        projections = (self.query, self.key, self.value)
+        product = nn.functional.linear(
+            hidden_states,
+            torch.cat([*(p.weight for p in projections), self.context_matrix.from_hidden.weight, *folded]),
+            torch.cat([*(p.bias for p in projections), torch.zeros_like(self.query.bias), *gate_biases]),
+        )  # (B, n, 4H + 2h)
+        *projected, matrix, query_gate, key_gate = product.split([self.query.out_features] * 4 + [heads[0]] * 2, dim=-1)
+        matrix = (matrix + for_the_text[:, None]).unflatten(-1, heads)  # (B, n, h, d)
+        contexts = nn.functional.linear(
+            matrix,
+            torch.cat([self.context_query.weight, self.context_key.weight]),
+            torch.cat([self.context_query.bias, self.context_key.bias]),
+        ).transpose(1, 2)  # (B, h, n, 2d)
+        context_query, context_key = contexts.chunk(2, dim=-1)
+        gates = (
+            (logits + of_the_text[:, None]).transpose(1, 2)[..., None]
+            for logits, of_the_text in zip((query_gate, key_gate), gates_of_the_text, strict=True)
+        )  # (B, h, n, 1)
+        return Projected(*(self._heads(states) for states in projected), context_query, context_key, *gates)
 
     def _heads(self, states: torch.Tensor) -> torch.Tensor:
         return states.unflatten(-1, (self.num_heads, self.head_size)).transpose(1, 2)  # (B, n, H) -> (B, h, n, d)
@@ -180,31 +256,31 @@ class ContextGuidedSelfAttention(nn.Module):
 class CGBertSelfAttention(ContextGuidedSelfAttention):
     """Softmax attention with context-guided queries and keys (section 3.3)."""
 
-    def attend(self, query, key, value, context_query, context_key, key_mask, backend):
-        """Five (B, h, n, d) and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
-        guided_query = context_guided_query_or_key(query, context_query, self.query_gate(query, context_query))
-        guided_key = context_guided_query_or_key(key, context_key, self.key_gate(key, context_key))
-        output, weights = SOFTMAX_ATTENTION[backend](guided_query, guided_key, value, key_mask, self.attention_dropout)
+    def attend(self, projected: Projected, key_mask: torch.Tensor | None, backend: str):
+        """Projections and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
+        query = context_guided_query_or_key(projected.query, projected.context_query, projected.query_gate_logits)
+        key = context_guided_query_or_key(projected.key, projected.context_key, projected.key_gate_logits)
+        output, weights = SOFTMAX_ATTENTION[backend](query, key, projected.value, key_mask, self.attention_dropout)
         return output, (weights,)
 
 
 class QACGBertSelfAttention(ContextGuidedSelfAttention):
     """Softmax attention plus gated quasi-attention (section 3.4)."""
 
-    def attend(self, query, key, value, context_query, context_key, key_mask, backend):
-        """Five (B, h, n, d) and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
+    def attend(self, projected: Projected, key_mask: torch.Tensor | None, backend: str):
+        """Projections and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
         gate = quasi_gate(
-            self.query_gate(query, context_query),
-            self.key_gate(key, context_key),
+            projected.query_gate_logits,
+            projected.key_gate_logits,
             self.config.query_gate_scale,
             self.config.key_gate_scale,
         )
         return QUASI_ATTENTION[backend](
-            query,
-            key,
-            value,
-            context_query,
-            context_key,
+            projected.query,
+            projected.key,
+            projected.value,
+            projected.context_query,
+            projected.context_key,
             gate,
             key_mask,
             self.config.quasi_attention_scale,
@@ -326,6 +402,11 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
             init.zeros_(module.token_type_ids)
 
 
+def is_known_to_be_full(attention_mask: torch.Tensor) -> bool:
+    """Whether there is no padding, as far as can be told without making an accelerator or a compiler wait."""
+    return not torch.compiler.is_compiling() and attention_mask.device.type == "cpu" and bool(attention_mask.all())
+
+
 class ContextGuidedModel(ContextGuidedPreTrainedModel):
     """BERT with context-guided attention in every layer."""
 
@@ -389,7 +470,9 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
         )
 
         context_embedding = self.context_embeddings(context_ids, batch_size)
-        key_mask = attention_mask[:, None, None, :].bool() if attention_mask is not None else None  # (B, 1, 1, n)
+        key_mask = None  # (B, 1, 1, n)
+        if attention_mask is not None and not is_known_to_be_full(attention_mask):
+            key_mask = attention_mask[:, None, None, :].bool()
         hidden_states = self.embeddings(
             input_ids=input_ids,
             token_type_ids=token_type_ids,
