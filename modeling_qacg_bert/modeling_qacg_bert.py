@@ -164,12 +164,17 @@ class ContextGuidedSelfAttention(nn.Module):
         context_embedding: torch.Tensor,
         key_mask: torch.Tensor | None,
         output_attentions: bool,
+        first_token_only: bool,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
-        """hidden_states (B, n, H), context_embedding (B, H), key_mask (B, 1, 1, n) -> (B, n, H) and the weights"""
+        """hidden_states (B, n, H), context_embedding (B, H), key_mask (B, 1, 1, n) -> (B, n or 1, H) and the weights"""
         project = self._project_at_once if self._is_plain() else self._project
         # Only eager has the weights to show; the output is the same.
         backend = "eager" if output_attentions else self.config._attn_implementation
-        output, weights = self.attend(project(hidden_states, context_embedding), key_mask, backend)
+        projected = project(hidden_states, context_embedding)
+        if first_token_only:
+            rows = {name: getattr(projected, name)[:, :, :1] for name in self.of_query_positions}
+            projected = projected._replace(**rows)
+        output, weights = self.attend(projected, key_mask, backend)
         output = output.transpose(1, 2).flatten(2)  # (B, h, n, d) -> (B, n, H)
         return output, weights if output_attentions else None
 
@@ -183,10 +188,16 @@ class ContextGuidedSelfAttention(nn.Module):
         return Projected(query, key, value, context_query, context_key, query_gate, key_gate)
 
     def _is_plain(self) -> bool:
-        """Whether all projections are the linear maps they were built as, so that their weights say all of them."""
+        """Whether all projections are the linear maps they were built as, so that their weights say all of them.
+
+        Adapters, quantisation and parametrisations change a module's type, hooks its result, and what loads weights
+        when they are needed replaces its forward.
+        """
         return self.config.context_projection == "head" and all(
             type(module) in (nn.Linear, ContextLinear)
-            and not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks)
+            and "forward" not in vars(module)
+            and not (module._forward_hooks or module._forward_pre_hooks)
+            and not (module._backward_hooks or module._backward_pre_hooks)
             for module in (
                 *(self.query, self.key, self.value, self.context_query, self.context_key),
                 *(self.context_matrix.from_context, self.context_matrix.from_hidden),
@@ -226,7 +237,9 @@ class ContextGuidedSelfAttention(nn.Module):
             torch.cat([*(p.weight for p in projections), self.context_matrix.from_hidden.weight, *folded]),
             torch.cat([*(p.bias for p in projections), torch.zeros_like(self.query.bias), *gate_biases]),
         )  # (B, n, 4H + 2h)
-        *projected, matrix, query_gate, key_gate = product.split([self.query.out_features] * 4 + [heads[0]] * 2, dim=-1)
+        *projected, matrix, query_gate, key_gate = product.split(
+            [self.query.out_features] * 4 + [heads[0]] * 2, dim=-1
+        )
         matrix = (matrix + for_the_text[:, None]).unflatten(-1, heads)  # (B, n, h, d)
         contexts = nn.functional.linear(
             matrix,
@@ -256,6 +269,8 @@ class ContextGuidedSelfAttention(nn.Module):
 class CGBertSelfAttention(ContextGuidedSelfAttention):
     """Softmax attention with context-guided queries and keys (section 3.3)."""
 
+    of_query_positions = ("query", "context_query", "query_gate_logits")
+
     def attend(self, projected: Projected, key_mask: torch.Tensor | None, backend: str):
         """Projections and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
         query = context_guided_query_or_key(projected.query, projected.context_query, projected.query_gate_logits)
@@ -266,6 +281,8 @@ class CGBertSelfAttention(ContextGuidedSelfAttention):
 
 class QACGBertSelfAttention(ContextGuidedSelfAttention):
     """Softmax attention plus gated quasi-attention (section 3.4)."""
+
+    of_query_positions = ("query", "context_query", "query_gate_logits", "key_gate_logits")
 
     def attend(self, projected: Projected, key_mask: torch.Tensor | None, backend: str):
         """Projections and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
@@ -299,9 +316,9 @@ class ContextGuidedAttention(nn.Module):
         self.self = SELF_ATTENTION[config.model_type](config)
         self.output = BertSelfOutput(config)
 
-    def forward(self, hidden_states, context_embedding, key_mask, output_attentions):
-        attended, weights = self.self(hidden_states, context_embedding, key_mask, output_attentions)
-        return self.output(attended, hidden_states), weights
+    def forward(self, hidden_states, context_embedding, key_mask, output_attentions, first_token_only):
+        attended, weights = self.self(hidden_states, context_embedding, key_mask, output_attentions, first_token_only)
+        return self.output(attended, hidden_states[:, : attended.shape[1]]), weights
 
 
 class ContextGuidedLayer(GradientCheckpointingLayer):
@@ -313,8 +330,10 @@ class ContextGuidedLayer(GradientCheckpointingLayer):
         self.intermediate = BertIntermediate(config)
         self.output = BertOutput(config)
 
-    def forward(self, hidden_states, context_embedding, key_mask, output_attentions):
-        attended, weights = self.attention(hidden_states, context_embedding, key_mask, output_attentions)
+    def forward(self, hidden_states, context_embedding, key_mask, output_attentions, first_token_only):
+        attended, weights = self.attention(
+            hidden_states, context_embedding, key_mask, output_attentions, first_token_only
+        )
         return self.output(self.intermediate(attended), attended), weights
 
 
@@ -435,6 +454,7 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
         inputs_embeds: torch.Tensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
+        first_token_only: bool = False,
     ) -> ContextGuidedModelOutput:
         r"""
         Args:
@@ -446,6 +466,8 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             inputs_embeds: word embeddings instead of `input_ids`, (B, n, H).
             output_attentions: whether to return the weights of every layer (computed by the eager backend).
             output_hidden_states: whether to return the hidden states of every layer.
+            first_token_only: whether the last layer computes what the pooler reads and no more, so that
+                `last_hidden_state` is (B, 1, H). Has no effect where all states or weights are asked for.
 
         Raises:
             ValueError: if not exactly one of `input_ids` and `inputs_embeds` is given, or the shape of
@@ -479,11 +501,15 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             position_ids=position_ids,
             inputs_embeds=inputs_embeds,
         )
+        first_token_only = first_token_only and not output_hidden_states and not output_attentions
+        last = len(self.encoder.layer) - 1
         all_hidden_states, all_weights = [], []
-        for layer in self.encoder.layer:
+        for number, layer in enumerate(self.encoder.layer):
             if output_hidden_states:
                 all_hidden_states.append(hidden_states)
-            hidden_states, weights = layer(hidden_states, context_embedding, key_mask, output_attentions)
+            hidden_states, weights = layer(
+                hidden_states, context_embedding, key_mask, output_attentions, first_token_only and number == last
+            )
             all_weights.append(weights)
 
         return ContextGuidedModelOutput(
@@ -543,6 +569,7 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
+            first_token_only=True,
             return_dict=True,
         )
         logits = self.classifier(self.dropout(outputs.pooler_output))

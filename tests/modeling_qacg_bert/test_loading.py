@@ -243,7 +243,10 @@ save_file({{"logits": logits}}, {str(exchange / "logits.safetensors")!r})
     )
     assert finished.returncode == 0, finished.stderr
     logits = load_file(exchange / "logits.safetensors")["logits"]
-    torch.testing.assert_close(logits, model(**batch).logits, rtol=0, atol=0)
+    # The last bits of a product depend on where in memory a weight begins: loaded here it begins where it does there.
+    loaded = type(model).from_pretrained(folder, attn_implementation="eager")
+    torch.testing.assert_close(logits, loaded(**batch).logits, rtol=0, atol=0)
+    torch.testing.assert_close(logits, model(**batch).logits)
 
 
 def test_contexts_named_at_loading_decide_the_size_of_their_embedding(kind, tmp_path):

@@ -23,7 +23,7 @@ CLASSES = {
     },
 }
 # Builtins and attributes that open files or sockets, start processes or run text as code.
-FORBIDDEN_NAMES = {"open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "globals", "vars"}
+FORBIDDEN_NAMES = {"open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "globals"}
 FORBIDDEN_MODULES = {
     *("os", "io", "sys", "pathlib", "shutil", "tempfile", "glob", "subprocess", "multiprocessing", "socket", "ssl"),
     *("http", "urllib", "ftplib", "smtplib", "asyncio", "ctypes", "importlib", "pickle", "marshal", "runpy", "code"),

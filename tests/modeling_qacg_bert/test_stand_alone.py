@@ -51,9 +51,15 @@ def test_a_stranger_gets_what_was_saved(kind, trained, written_by, make_batch, s
     classes = [f"{name}Config", f"{name}ForSequenceClassification", f"{name}Model", "AspectSentimentPipeline"]
     assert report["classes"] == classes
     assert report["packages"] == ["transformers_modules"]
+    # Bit by bit it is compared with what the same file gives here: the last bits of a product depend on where in memory
+    # a weight begins, which is another place for a weight that was trained than for one that was loaded.
+    loaded = type(model).from_pretrained(checkpoint, attn_implementation="eager")
+    for name_of_weight, weight in model.state_dict().items():
+        assert torch.equal(weight, loaded.state_dict()[name_of_weight])
     with torch.no_grad():
-        assert torch.equal(tensors["logits"], model(**batch).logits)
-        assert torch.equal(tensors["pooler_output"], model.bert(**batch).pooler_output)
+        assert torch.equal(tensors["logits"], loaded(**batch).logits)
+        assert torch.equal(tensors["pooler_output"], loaded.bert(**batch).pooler_output)
+        torch.testing.assert_close(tensors["logits"], model(**batch).logits)
     assert report["answers"] == report["answers_of_what_was_saved_again"]
     for given, expected in zip(report["answers"], pipe(TEXTS, return_all=True), strict=True):
         assert [answer["label"] for answer in given] == [answer["label"] for answer in expected]
