@@ -129,9 +129,8 @@ def main(arguments: BenchmarkArguments):
     where = torch.cuda.get_device_name() if arguments.device == "cuda" else platform.processor() or platform.machine()
     precision = "bfloat16 autocast" if arguments.bf16 else "float32"
     print(f"{arguments.size}, {precision}, {where}, {torch.get_num_threads()} threads, PyTorch {torch.__version__}\n")
-    print(
-        "| batch | length | | BERT, ms | CG-BERT, ms | ratio | QACG-BERT, ms | ratio |\n|---|---|---|---|---|---|---|---|"
-    )
+    print("| batch | length | | BERT, ms | CG-BERT, ms | ratio | QACG-BERT, ms | ratio |")
+    print("|---|---|---|---|---|---|---|---|")
     for batch_size in arguments.batch_sizes:
         for length in arguments.lengths:
             for kind in (inference, training_step):

@@ -51,8 +51,8 @@ def test_a_stranger_gets_what_was_saved(kind, trained, written_by, make_batch, s
     classes = [f"{name}Config", f"{name}ForSequenceClassification", f"{name}Model", "AspectSentimentPipeline"]
     assert report["classes"] == classes
     assert report["packages"] == ["transformers_modules"]
-    # Bit by bit it is compared with what the same file gives here: the last bits of a product depend on where in memory
-    # a weight begins, which is another place for a weight that was trained than for one that was loaded.
+    # Bit by bit it is compared with what the same file gives here: the last bits of a product depend on where in
+    # memory a weight begins, which is another place for a weight that was trained than for one that was loaded.
     loaded = type(model).from_pretrained(checkpoint, attn_implementation="eager")
     for name_of_weight, weight in model.state_dict().items():
         assert torch.equal(weight, loaded.state_dict()[name_of_weight])
