@@ -167,7 +167,9 @@ class ContextGuidedSelfAttention(nn.Module):
         first_token_only: bool,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
         """hidden_states (B, n, H), context_embedding (B, H), key_mask (B, 1, 1, n) -> (B, n or 1, H), the weights"""
-        project = self._project_at_once if self._is_plain() else self._project
+        # An exported graph would multiply weights with each other at every run.
+        at_once = self._is_plain() and not torch.compiler.is_exporting()
+        project = self._project_at_once if at_once else self._project
         # Only eager has the weights to show; the output is the same.
         backend = "eager" if output_attentions else self.config._attn_implementation
         projected = project(hidden_states, context_embedding)
