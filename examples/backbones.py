@@ -85,6 +85,7 @@ def build_config(
     label_names: list[str],
     *,
     auxiliary_sentence: bool = True,
+    num_context_layers: int | None = None,
     preset: str | None = None,
     overrides: str | None = None,
     revision: str = "main",
@@ -97,6 +98,7 @@ def build_config(
         contexts: the contexts of the data.
         label_names: names of the labels in the order of their ids.
         auxiliary_sentence: whether the input names its context in words.
+        num_context_layers: how many of the upper layers are context-guided; None for what the backbone has, or all.
         preset: a JSON file of `configuration/models`; its sizes must be the backbone's.
         overrides: `"field=value,field=value"`, over the preset.
         revision: branch, tag or commit of a Hub backbone.
@@ -133,6 +135,8 @@ def build_config(
         for name in ("num_labels", "problem_type"):  # of a head that the backbone may have had
             fields.pop(name, None)
     fields |= described
+    if num_context_layers is not None:
+        fields["num_context_layers"] = num_context_layers
 
     if preset is not None:
         if not Path(preset).is_file():

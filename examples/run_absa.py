@@ -37,8 +37,9 @@ from transformers import (
 
 from backbones import MINILM, build_config, load_model, load_tokenizer, resolve_backbone
 from calibration import calibration_errors, fit_temperature
+from collating import CollatorOfTexts
 from datasets_scripts import load_absa_dataset
-from modeling_qacg_bert import Contexts, encode
+from modeling_qacg_bert import Contexts, encode, encode_together
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
 from sampling import TrainingOrder
 from tasks import Rows, Task, choose, make_task
@@ -107,6 +108,13 @@ class ModelArguments:
     model_preset: str | None = field(
         default=None, metadata={"help": "JSON file of configuration/models with the context settings (default: none)."}
     )
+    num_context_layers: int | None = field(
+        default=None,
+        metadata={
+            "help": "Layers, from the top, that know the context; all contexts of a text share those below (default: "
+            "all layers, as in the paper)."
+        },
+    )
     config_overrides: str | None = field(
         default=None,
         metadata={"help": "Fields of the configuration, e.g. context_initializer_range=0.0498,gate_bias=true."},
@@ -155,6 +163,13 @@ class DataArguments:
     )
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
+    )
+    contexts_together: bool = field(
+        default=False,
+        metadata={
+            "help": "A row of a batch is a text with all the contexts it has rows for, in one pass; needs "
+            "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
+        },
     )
     max_length: int = field(default=512, metadata={"help": "Most tokens of a row; texts are cut, contexts never."})
     class_balanced_sampling: bool = field(
@@ -265,6 +280,28 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
     return model, data, training
 
 
+def check_contexts(model: ModelArguments, data: DataArguments):
+    """What asks for contexts in one pass or in some layers only fits the model and the other arguments."""
+    if model.model_type == "bert" and model.num_context_layers is not None:
+        raise ValueError(
+            f"num_context_layers={model.num_context_layers} with model_type=bert, which has no such layers: leave it "
+            "out, or choose qacg_bert or cg_bert"
+        )
+    if not data.contexts_together:
+        return
+    if model.model_type == "bert" or data.auxiliary_sentence:
+        raise ValueError(
+            f"contexts_together=true with model_type={model.model_type} and auxiliary_sentence="
+            f"{str(data.auxiliary_sentence).lower()}: a text has one form for all contexts only for qacg_bert and "
+            "cg_bert without auxiliary sentences"
+        )
+    if data.class_balanced_sampling:
+        raise ValueError(
+            "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all labels: "
+            "leave one out"
+        )
+
+
 def recipe_words(recipe: dict) -> list[str]:
     """A recipe as the words of a command, so that its values are checked like those."""
     words = []
@@ -296,20 +333,28 @@ def load_task(arguments: DataArguments) -> Task:
 
 
 def features(
-    split: str, rows: Rows, label_names: list[str], contexts: Contexts, tokenizer, config: PreTrainedConfig
-) -> Dataset:
-    """Rows of a split as the model of this configuration reads them, without padding."""
+    split: str,
+    rows: Rows,
+    label_names: list[str],
+    contexts: Contexts,
+    tokenizer,
+    config: PreTrainedConfig,
+    together: bool,
+) -> tuple[Dataset, list[list[int]]]:
+    """A split as the model of this configuration reads it, without padding, and the rows behind each of its entries.
+
+    With `together` an entry is a text, whose `context_ids` and `labels` are lists.
+    """
+    arguments = (tokenizer, contexts, rows["text"], rows["target"], rows["aspect"])
+    options = {"max_length": tokenizer.model_max_length, "mark_truncated": True}
+    labels = gold(rows, label_names)
     try:
-        columns = encode(
-            tokenizer,
-            contexts,
-            rows["text"],
-            rows["target"],
-            rows["aspect"],
-            auxiliary_sentence=config.auxiliary_sentence,
-            max_length=tokenizer.model_max_length,
-            mark_truncated=True,
-        )
+        if together:
+            columns, numbers = encode_together(*arguments, **options)
+            labels = [[labels[number] for number in own] for own in numbers]
+        else:
+            columns = encode(*arguments, auxiliary_sentence=config.auxiliary_sentence, **options)
+            numbers = [[number] for number in range(len(labels))]
     except ValueError as error:
         raise ValueError(f"{split} split: {error}") from error
     num_truncated = sum(columns.pop("truncated"))
@@ -319,7 +364,7 @@ def features(
         )
     if config.model_type == "bert":
         del columns["context_ids"]
-    return Dataset.from_dict({**columns, "labels": gold(rows, label_names)})
+    return Dataset.from_dict({**columns, "labels": labels}), numbers
 
 
 def longest_first(rows: Dataset) -> np.ndarray:
@@ -359,6 +404,7 @@ def train_one(
         contexts,
         task.label_names,
         auxiliary_sentence=data_arguments.auxiliary_sentence,
+        num_context_layers=model_arguments.num_context_layers,
         preset=model_arguments.model_preset,
         overrides=model_arguments.config_overrides,
         revision=model_arguments.model_revision,
@@ -366,21 +412,25 @@ def train_one(
     tokenizer = load_tokenizer(backbone, config, model_arguments.model_revision)
     tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
-    encoded = {
-        name: features(name, rows, task.label_names, contexts, tokenizer, config) for name, rows in splits.items()
-    }
-    orders = {name: longest_first(rows) for name, rows in encoded.items() if name != "train"}
-    encoded |= {name: encoded[name].select(order) for name, order in orders.items()}
-    validation = choose(splits["validation"], orders["validation"])
+    encoded, numbers = {}, {}
+    for name, rows in splits.items():
+        encoded[name], numbers[name] = features(
+            name, rows, task.label_names, contexts, tokenizer, config, data_arguments.contexts_together
+        )
+        if name != "train":
+            order = longest_first(encoded[name])
+            encoded[name], numbers[name] = encoded[name].select(order), [numbers[name][entry] for entry in order]
+    validation_labels = gold(splits["validation"], task.label_names)
 
     select_by = "accuracy" if pair is not None else training_arguments.metric_for_best_model or task.select_by
 
     def compute_metrics(prediction) -> dict[str, float]:
+        logits = by_row(prediction.predictions, numbers["validation"])
         if pair is not None:
-            return {"accuracy": float((prediction.predictions.argmax(-1) == prediction.label_ids).mean())}
+            return {"accuracy": float((logits.argmax(-1) == validation_labels).mean())}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
-            scores = task.score_rows(validation, softmax(prediction.predictions.astype(float), axis=-1))
+            scores = task.score_rows(splits["validation"], softmax(logits, axis=-1))
         wanted = {*task.main_scores, select_by.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
@@ -390,7 +440,9 @@ def train_one(
         args=arguments,
         train_dataset=encoded["train"],
         eval_dataset=encoded["validation"],
-        data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=8 if arguments.bf16 else None),
+        data_collator=(CollatorOfTexts if data_arguments.contexts_together else DataCollatorWithPadding)(
+            tokenizer, pad_to_multiple_of=8 if arguments.bf16 else None
+        ),
         processing_class=tokenizer,
         compute_metrics=compute_metrics,
         balance_labels=data_arguments.class_balanced_sampling,
@@ -400,11 +452,12 @@ def train_one(
         logger.warning("going on from %s", last_checkpoint)
     trained = trainer.train(resume_from_checkpoint=last_checkpoint)
     trainer.compute_metrics = None  # what follows is scored over all rows at once
-    logits = {}
-    for name, order in orders.items():
-        logits[name] = np.empty((len(order), len(task.label_names)))
-        logits[name][order] = trainer.predict(encoded[name]).predictions
-    temperature = fit_temperature(logits["validation"], gold(splits["validation"], task.label_names))
+    logits = {
+        name: by_row(trainer.predict(entries).predictions, numbers[name])
+        for name, entries in encoded.items()
+        if name != "train"
+    }
+    temperature = fit_temperature(logits["validation"], validation_labels)
     model.config.calibration_temperature = temperature
     trainer.save_model(folder)
     best = trainer.state.best_global_step
@@ -415,6 +468,15 @@ def train_one(
         "train_runtime_s": trained.metrics["train_runtime"],
         "log": trainer.state.log_history,
     }
+
+
+def by_row(predictions: np.ndarray, numbers: list[list[int]]) -> np.ndarray:
+    """Logits (rows, labels) from those of entries, (entries, labels) or (entries, most contexts, labels)."""
+    predictions = predictions.reshape(len(numbers), -1, predictions.shape[-1])
+    logits = np.empty((sum(map(len, numbers)), predictions.shape[-1]))
+    for own, of_entry in zip(numbers, predictions, strict=True):
+        logits[own] = of_entry[: len(own)]
+    return logits
 
 
 def last_complete_checkpoint(folder: Path) -> str | None:
@@ -530,6 +592,7 @@ def main(argv: list[str]):
     if len(set(data_arguments.seeds)) != len(data_arguments.seeds):
         raise ValueError(f"seeds={data_arguments.seeds} holds a seed twice: its run would count double")
 
+    check_contexts(model_arguments, data_arguments)
     task = load_task(data_arguments)
     check_scores(task, training_arguments.metric_for_best_model)
     output_dir = Path(training_arguments.output_dir)

@@ -14,7 +14,7 @@ from .modeling_qacg_bert import (
     QACGBertModel,
 )
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
-from .processing_qacg_bert import Contexts, encode, written_aspect, written_target, written_text
+from .processing_qacg_bert import Contexts, encode, encode_together, written_aspect, written_target, written_text
 
 for _config, _model, _classifier in (
     (QACGBertConfig, QACGBertModel, QACGBertForSequenceClassification),
@@ -40,6 +40,7 @@ __all__ = [
     "QACGBertForSequenceClassification",
     "QACGBertModel",
     "encode",
+    "encode_together",
     "written_aspect",
     "written_target",
     "written_text",

@@ -20,6 +20,9 @@ class ContextGuidedBertConfig(BertConfig):
             Aspects the model knows. The context of (targets[t], aspects[a]) has the id `t * len(aspects) + a`.
         num_contexts (`int`, *optional*):
             Rows of the context embedding. Follows from `targets` and `aspects` where `aspects` is given, else 8.
+        num_context_layers (`int`, *optional*):
+            How many layers, counted from the top, are context-guided; None for all, as in the paper. Those below are
+            BERT's own and know no context, so that all contexts of a text share them.
         auxiliary_sentence (`bool`, defaults to True):
             Whether the input names its context in words behind the text (Sun et al., NAACL 2019), so that inference
             encodes a text as training did.
@@ -40,12 +43,13 @@ class ContextGuidedBertConfig(BertConfig):
 
     Raises:
         huggingface_hub.errors.StrictDataclassError: if a value has the wrong type, the contexts and `num_contexts`
-            disagree, names are empty or occur twice, or the model would be a decoder.
+            disagree, names are empty or occur twice, there are not so many layers, or the model would be a decoder.
     """
 
     targets: list[str] | None = None
     aspects: list[str] | None = None
     num_contexts: int | None = None
+    num_context_layers: int | None = None
     auxiliary_sentence: bool = True
     context_projection: Literal["head", "hidden"] = "head"
     gate_bias: bool = False
@@ -85,6 +89,19 @@ class ContextGuidedBertConfig(BertConfig):
                     f"num_contexts={self.num_contexts}, but targets={self.targets} and aspects={self.aspects} make "
                     f"{num_pairs} contexts; leave num_contexts out or set it to {num_pairs}"
                 )
+
+    @property
+    def num_shared_layers(self) -> int:
+        """Layers below the context-guided ones."""
+        return 0 if self.num_context_layers is None else self.num_hidden_layers - self.num_context_layers
+
+    def validate_num_context_layers(self):
+        """The context needs a layer, and there are no more than the model has."""
+        if self.num_context_layers is not None and not 1 <= self.num_context_layers <= self.num_hidden_layers:
+            raise ValueError(
+                f"num_context_layers={self.num_context_layers}: give 1 to num_hidden_layers={self.num_hidden_layers}, "
+                "or None for all"
+            )
 
     def validate_context_initializer_range(self):
         """A standard deviation is not negative."""

@@ -1,7 +1,8 @@
 """CG-BERT and QACG-BERT (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021), in the order of the paper.
 
-Shapes: B batch, n tokens, H hidden size, h heads, d = H/h. Everything BERT has is BERT's own module under BERT's own
-name, so that any BERT checkpoint loads into it; what the paper adds is `ContextLinear` and `ContextEmbedding`.
+Shapes: B texts, K contexts of each, n tokens, H hidden size, h heads, d = H/h. Everything BERT has is BERT's own
+module under BERT's own name, so that any BERT checkpoint loads into it; what the paper adds is `ContextLinear` and
+`ContextEmbedding`.
 """
 
 from copy import deepcopy
@@ -48,10 +49,10 @@ class ContextEmbedding(nn.Embedding):
     def forward(self, context_ids: torch.Tensor | None, batch_size: int) -> torch.Tensor:
         """
         Args:
-            context_ids: integers in [0, num_contexts), (B,).
+            context_ids: integers in [0, num_contexts), (B,) or (B, K).
             batch_size: B of the texts.
         Returns:
-            (B, H)
+            (B, H) or (B, K, H)
         Raises:
             ValueError: if the ids are missing, of another shape or type, or out of range. Off the CPU reading them
                 would stop the device at every step: there an id out of range gives NaN at once and the error at a
@@ -59,7 +60,7 @@ class ContextEmbedding(nn.Embedding):
         """
         if context_ids is None:
             raise ValueError(f"context_ids is missing: pass a tensor of {self._allowed(batch_size)}")
-        if context_ids.shape != (batch_size,):
+        if context_ids.dim() not in (1, 2) or context_ids.shape[0] != batch_size or 0 in context_ids.shape[1:]:
             raise ValueError(f"context_ids has shape {tuple(context_ids.shape)}: pass {self._allowed(batch_size)}")
         if context_ids.dtype not in (torch.int64, torch.int32):
             raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {self._allowed(batch_size)}")
@@ -76,7 +77,10 @@ class ContextEmbedding(nn.Embedding):
     def _allowed(self, batch_size: int) -> str:
         # Only for an error: torch.compile would compile anew for each batch size that is written in words.
         numbers = f"integers from 0 to {self.num_embeddings - 1}"
-        return f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), dtype torch.int64"
+        return (
+            f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), or K for each, shape "
+            f"({batch_size}, K), dtype torch.int64"
+        )
 
     def _check_later(self, context_ids: torch.Tensor) -> torch.Tensor:
         if self.seen_out_of_range is None or self.seen_out_of_range.device != context_ids.device:
@@ -93,14 +97,19 @@ class ContextEmbedding(nn.Embedding):
         self.seen_out_of_range |= out_of_range.any()
         self.seen_out_of_range_on_host.copy_(self.seen_out_of_range, non_blocking=True)
         embedded = super().forward(context_ids.clamp(0, self.num_embeddings - 1))
-        return embedded.masked_fill(out_of_range[:, None], torch.nan)
+        return embedded.masked_fill(out_of_range[..., None], torch.nan)
+
+
+def for_each_context(states: torch.Tensor, num_contexts: int) -> torch.Tensor:
+    """(B, ...) -> (B·K, ...): each row K times in a row."""
+    return states if num_contexts == 1 else states[:, None].expand(-1, num_contexts, *states.shape[1:]).flatten(0, 1)
 
 
 class ContextMatrix(nn.Module):
     """The context matrix of a layer (section 3.6): C = [e ; X] W_cᵀ + b_c + e.
 
-    W_c is kept as its two halves. The half that acts on the context embedding e does so once for each text and not
-    once for each token, at half the cost of the concatenation.
+    W_c is kept as its two halves. The half that acts on the context embedding e does so once for each context of a
+    text and not once for each token, at half the cost of the concatenation.
     """
 
     def __init__(self, hidden_size: int):
@@ -109,9 +118,9 @@ class ContextMatrix(nn.Module):
         self.from_hidden = ContextLinear(hidden_size, hidden_size, bias=False)
 
     def forward(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> torch.Tensor:
-        """hidden_states (B, n, H), context_embedding (B, H) -> (B, n, H)"""
-        for_the_text = self.from_context(context_embedding) + context_embedding
-        return self.from_hidden(hidden_states) + for_the_text[:, None]
+        """hidden_states (B, n, H), context_embedding (B, K, H) -> (B·K, n, H)"""
+        for_all_tokens = self.from_context(context_embedding) + context_embedding
+        return (self.from_hidden(hidden_states)[:, None] + for_all_tokens[:, :, None]).flatten(0, 1)
 
 
 class ContextGate(nn.Module):
@@ -139,8 +148,8 @@ class Projected(NamedTuple):
     key_gate_logits: torch.Tensor
 
 
-class ContextGuidedSelfAttention(nn.Module):
-    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'."""
+class SharedSelfAttention(nn.Module):
+    """BERT's own: the layers below the context-guided ones, which all contexts of a text share."""
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__()
@@ -151,6 +160,37 @@ class ContextGuidedSelfAttention(nn.Module):
         self.key = nn.Linear(config.hidden_size, config.hidden_size)
         self.value = nn.Linear(config.hidden_size, config.hidden_size)
 
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        context_embedding: None,
+        key_mask: torch.Tensor | None,
+        output_attentions: bool,
+        first_token_only: bool,
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
+        """hidden_states (B, n, H), key_mask (B, 1, 1, n) -> (B, n, H), the weights"""
+        query, key, value = (self._heads(project(hidden_states)) for project in (self.query, self.key, self.value))
+        attention = SOFTMAX_ATTENTION[self._backend(output_attentions)]
+        output, weights = attention(query, key, value, key_mask, self.attention_dropout)
+        return output.transpose(1, 2).flatten(2), (weights,) if output_attentions else None
+
+    def _backend(self, output_attentions: bool) -> str:
+        # Only eager has the weights to show; the output is the same.
+        return "eager" if output_attentions else self.config._attn_implementation
+
+    def _heads(self, states: torch.Tensor) -> torch.Tensor:
+        return states.unflatten(-1, (self.num_heads, self.head_size)).transpose(1, 2)  # (B, n, H) -> (B, h, n, d)
+
+    @property
+    def attention_dropout(self) -> float:
+        return self.config.attention_probs_dropout_prob if self.training else 0.0
+
+
+class ContextGuidedSelfAttention(SharedSelfAttention):
+    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__(config)
         context_size = self.head_size if config.context_projection == "head" else config.hidden_size
         self.context_matrix = ContextMatrix(config.hidden_size)
         self.context_query = ContextLinear(context_size, context_size)
@@ -166,23 +206,24 @@ class ContextGuidedSelfAttention(nn.Module):
         output_attentions: bool,
         first_token_only: bool,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
-        """hidden_states (B, n, H), context_embedding (B, H), key_mask (B, 1, 1, n) -> (B, n or 1, H), the weights"""
-        # An exported graph would multiply weights with each other at every run.
-        at_once = self._is_plain() and not torch.compiler.is_exporting()
-        project = self._project_at_once if at_once else self._project
-        # Only eager has the weights to show; the output is the same.
-        backend = "eager" if output_attentions else self.config._attn_implementation
+        """(B, n, H), context_embedding (B, K, H), key_mask (B·K, 1, 1, n) -> (B·K, n or 1, H), the weights"""
+        # In training the gradients of many small operations cost more than putting the weights together; in
+        # inference they do not (benchmarks/projections.py).
+        project = self._project_at_once if self.training and self._is_plain() else self._project
         projected = project(hidden_states, context_embedding)
         if first_token_only:
             rows = {name: getattr(projected, name)[:, :, :1] for name in self.of_query_positions}
             projected = projected._replace(**rows)
-        output, weights = self.attend(projected, key_mask, backend)
+        output, weights = self.attend(projected, key_mask, self._backend(output_attentions))
         output = output.transpose(1, 2).flatten(2)  # (B, h, n, d) -> (B, n, H)
         return output, weights if output_attentions else None
 
     def _project(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> Projected:
-        """Module by module, as the paper has it: for modules that are wrapped, by adapters for one."""
-        query, key, value = (self._heads(project(hidden_states)) for project in (self.query, self.key, self.value))
+        """Module by module, as the paper has it."""
+        query, key, value = (
+            self._heads(for_each_context(project(hidden_states), context_embedding.shape[1]))
+            for project in (self.query, self.key, self.value)
+        )
         context = self.context_matrix(hidden_states, context_embedding)
         context_query = self._project_context(self.context_query, context)
         context_key = self._project_context(self.context_key, context)
@@ -209,14 +250,16 @@ class ContextGuidedSelfAttention(nn.Module):
         )
 
     def _project_at_once(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> Projected:
-        """What `_project` computes, in one product with the hidden states and one with the context matrix.
+        """What `_project` computes, in one product with the hidden states and one with the context matrices.
 
         The gates are linear in both, so that their weights can be multiplied into those of the projections: they cost
         2h columns of the product, and no pass over queries and keys.
         """
         heads = (self.num_heads, self.head_size)
-        for_the_text = self.context_matrix.from_context(context_embedding) + context_embedding  # (B, H)
-        folded, gate_biases, gates_of_the_text = [], [], []
+        num_contexts = context_embedding.shape[1]
+        context_embedding = context_embedding.flatten(0, 1)  # (B·K, H)
+        for_all_tokens = self.context_matrix.from_context(context_embedding) + context_embedding  # (B·K, H)
+        folded, gate_biases, gates_for_all_tokens = [], [], []
         for projection, context_projection, gate in (
             (self.query, self.context_query, self.query_gate),
             (self.key, self.context_key, self.key_gate),
@@ -231,7 +274,7 @@ class ContextGuidedSelfAttention(nn.Module):
             if gate.from_hidden.bias is not None:
                 constant = constant + gate.from_hidden.bias
             gate_biases.append(constant)
-            gates_of_the_text.append(for_the_text.unflatten(-1, heads) @ on_matrix)  # (B, h)
+            gates_for_all_tokens.append(for_all_tokens.unflatten(-1, heads) @ on_matrix)  # (B·K, h)
 
         projections = (self.query, self.key, self.value)
         product = nn.functional.linear(
@@ -239,33 +282,26 @@ class ContextGuidedSelfAttention(nn.Module):
             torch.cat([*(p.weight for p in projections), self.context_matrix.from_hidden.weight, *folded]),
             torch.cat([*(p.bias for p in projections), torch.zeros_like(self.query.bias), *gate_biases]),
         )  # (B, n, 4H + 2h)
-        *projected, matrix, query_gate, key_gate = product.split(
+        *projected, matrix, query_gate, key_gate = for_each_context(product, num_contexts).split(
             [self.query.out_features] * 4 + [heads[0]] * 2, dim=-1
         )
-        matrix = (matrix + for_the_text[:, None]).unflatten(-1, heads)  # (B, n, h, d)
+        matrix = (matrix + for_all_tokens[:, None]).unflatten(-1, heads)  # (B·K, n, h, d)
         contexts = nn.functional.linear(
             matrix,
             torch.cat([self.context_query.weight, self.context_key.weight]),
             torch.cat([self.context_query.bias, self.context_key.bias]),
-        ).transpose(1, 2)  # (B, h, n, 2d)
+        ).transpose(1, 2)  # (B·K, h, n, 2d)
         context_query, context_key = contexts.chunk(2, dim=-1)
         gates = (
-            (logits + of_the_text[:, None]).transpose(1, 2)[..., None]
-            for logits, of_the_text in zip((query_gate, key_gate), gates_of_the_text, strict=True)
-        )  # (B, h, n, 1)
+            (logits + for_all[:, None]).transpose(1, 2)[..., None]
+            for logits, for_all in zip((query_gate, key_gate), gates_for_all_tokens, strict=True)
+        )  # (B·K, h, n, 1)
         return Projected(*(self._heads(states) for states in projected), context_query, context_key, *gates)
-
-    def _heads(self, states: torch.Tensor) -> torch.Tensor:
-        return states.unflatten(-1, (self.num_heads, self.head_size)).transpose(1, 2)  # (B, n, H) -> (B, h, n, d)
 
     def _project_context(self, projection: nn.Module, context: torch.Tensor) -> torch.Tensor:
         if self.config.context_projection == "head":
             return projection(self._heads(context))
         return self._heads(projection(context))
-
-    @property
-    def attention_dropout(self) -> float:
-        return self.config.attention_probs_dropout_prob if self.training else 0.0
 
 
 class CGBertSelfAttention(ContextGuidedSelfAttention):
@@ -313,22 +349,25 @@ SELF_ATTENTION = {"cg_bert": CGBertSelfAttention, "qacg_bert": QACGBertSelfAtten
 class ContextGuidedAttention(nn.Module):
     """Self-attention and BERT's projection with its residual."""
 
-    def __init__(self, config: ContextGuidedBertConfig):
+    def __init__(self, config: ContextGuidedBertConfig, is_shared: bool):
         super().__init__()
-        self.self = SELF_ATTENTION[config.model_type](config)
+        self.self = (SharedSelfAttention if is_shared else SELF_ATTENTION[config.model_type])(config)
         self.output = BertSelfOutput(config)
 
     def forward(self, hidden_states, context_embedding, key_mask, output_attentions, first_token_only):
         attended, weights = self.self(hidden_states, context_embedding, key_mask, output_attentions, first_token_only)
-        return self.output(attended, hidden_states[:, : attended.shape[1]]), weights
+        residual = hidden_states[:, : attended.shape[1]]
+        if context_embedding is not None:
+            residual = for_each_context(residual, context_embedding.shape[1])
+        return self.output(attended, residual), weights
 
 
 class ContextGuidedLayer(GradientCheckpointingLayer):
-    """BERT's layer around context-guided attention."""
+    """BERT's layer around context-guided attention, or, below the context-guided layers, around its own."""
 
-    def __init__(self, config: ContextGuidedBertConfig):
+    def __init__(self, config: ContextGuidedBertConfig, is_shared: bool):
         super().__init__()
-        self.attention = ContextGuidedAttention(config)
+        self.attention = ContextGuidedAttention(config, is_shared)
         self.intermediate = BertIntermediate(config)
         self.output = BertOutput(config)
 
@@ -344,21 +383,29 @@ class ContextGuidedEncoder(nn.Module):
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__()
-        self.layer = nn.ModuleList([ContextGuidedLayer(config) for _ in range(config.num_hidden_layers)])
+        self.layer = nn.ModuleList(
+            [
+                ContextGuidedLayer(config, is_shared=number < config.num_shared_layers)
+                for number in range(config.num_hidden_layers)
+            ]
+        )
 
 
 @dataclass
 class ContextGuidedModelOutput(ModelOutput):
     """Outputs of `CGBertModel` and `QACGBertModel`; the tuples have one entry a layer.
 
+    With several contexts of each text, `context_ids` (B, K), there is a K behind each B, but not in what shared layers
+    (`num_context_layers`) give.
+
     Args:
         last_hidden_state: (B, n, H)
         pooler_output: BERT's pooler over the first token, (B, H)
         hidden_states: with `output_hidden_states`: the embeddings, then each layer's output, (B, n, H)
         attentions: with `output_attentions`: the weights that act on the values, (B, h, n, n)
-        self_attentions: likewise, QACG-BERT only: the softmax weights, (B, h, n, n)
-        quasi_attentions: likewise, QACG-BERT only: the ungated quasi-attention, (B, h, n, n)
-        quasi_gates: likewise, QACG-BERT only: the gate of the quasi-attention, (B, h, n, 1)
+        self_attentions: likewise, the context-guided layers of QACG-BERT only: the softmax weights, (B, h, n, n)
+        quasi_attentions: as `self_attentions`: the ungated quasi-attention, (B, h, n, n)
+        quasi_gates: as `self_attentions`: the gate of the quasi-attention, (B, h, n, 1)
     """
 
     last_hidden_state: torch.FloatTensor | None = None
@@ -372,7 +419,8 @@ class ContextGuidedModelOutput(ModelOutput):
 
 @dataclass
 class ContextGuidedClassifierOutput(ModelOutput):
-    """Outputs of the classifiers: `loss` (scalar, with labels), `logits` (B, labels), and the model's as above."""
+    """Outputs of the classifiers: `loss` (scalar, with labels), `logits` (B, labels) or (B, K, labels), and the
+    model's as above."""
 
     loss: torch.FloatTensor | None = None
     logits: torch.FloatTensor | None = None
@@ -429,7 +477,7 @@ def is_known_to_be_full(attention_mask: torch.Tensor) -> bool:
 
 
 class ContextGuidedModel(ContextGuidedPreTrainedModel):
-    """BERT with context-guided attention in every layer."""
+    """BERT with context-guided attention in every layer, or in the upper `num_context_layers`."""
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__(config)
@@ -463,7 +511,8 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             input_ids: token ids, (B, n).
             attention_mask: 1 at tokens, 0 at padding, (B, n); None where there is no padding.
             token_type_ids: 0 for the text, 1 for the auxiliary sentence, (B, n).
-            context_ids: id of the (target, aspect) context of each text, (B,).
+            context_ids: id of the (target, aspect) context of each text, (B,), or of K contexts, (B, K): the same
+                outputs as for each text K times over, at less cost.
             position_ids: (B, n) or (1, n).
             inputs_embeds: word embeddings instead of `input_ids`, (B, n, H).
             output_attentions: whether to return the weights of every layer (computed by the eager backend).
@@ -493,7 +542,14 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         )
 
-        context_embedding = self.context_embeddings(context_ids, batch_size)
+        context_embedding = self.context_embeddings(context_ids, batch_size)  # (B, H) or (B, K, H)
+        texts_and_contexts = context_embedding.shape[:-1]
+        if len(texts_and_contexts) == 1:
+            context_embedding = context_embedding[:, None]
+
+        def by_text(states: torch.Tensor) -> torch.Tensor:  # (B·K, ...) -> (B, K, ...)
+            return states.unflatten(0, texts_and_contexts) if len(texts_and_contexts) == 2 else states
+
         key_mask = None  # (B, 1, 1, n)
         if attention_mask is not None and not is_known_to_be_full(attention_mask):
             key_mask = attention_mask[:, None, None, :].bool()
@@ -504,22 +560,37 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             inputs_embeds=inputs_embeds,
         )
         first_token_only = first_token_only and not output_hidden_states and not output_attentions
-        last = len(self.encoder.layer) - 1
-        all_hidden_states, all_weights = [], []
+        num_shared, last = self.config.num_shared_layers, len(self.encoder.layer) - 1
+        all_hidden_states = [hidden_states] if output_hidden_states else []
+        all_attentions, guided_weights = [], []
         for number, layer in enumerate(self.encoder.layer):
-            if output_hidden_states:
-                all_hidden_states.append(hidden_states)
+            is_shared = number < num_shared
+            if number == num_shared and key_mask is not None:
+                key_mask = for_each_context(key_mask, context_embedding.shape[1])
+            if number == num_shared + 1:  # each context has become a text of its own
+                context_embedding = context_embedding.flatten(0, 1)[:, None]
             hidden_states, weights = layer(
-                hidden_states, context_embedding, key_mask, output_attentions, first_token_only and number == last
+                hidden_states,
+                None if is_shared else context_embedding,
+                key_mask,
+                output_attentions,
+                first_token_only and number == last,
             )
-            all_weights.append(weights)
+            if output_hidden_states:
+                all_hidden_states.append(hidden_states if is_shared else by_text(hidden_states))
+            if output_attentions:
+                weights = weights if is_shared else [by_text(quantity) for quantity in weights]
+                all_attentions.append(weights[0])
+                if not is_shared:
+                    guided_weights.append(weights[1:])
 
         return ContextGuidedModelOutput(
-            last_hidden_state=hidden_states,
-            pooler_output=self.pooler(hidden_states),
-            hidden_states=(*all_hidden_states, hidden_states) if output_hidden_states else None,
+            last_hidden_state=by_text(hidden_states),
+            pooler_output=by_text(self.pooler(hidden_states)),
+            hidden_states=tuple(all_hidden_states) or None,
+            attentions=tuple(all_attentions) or None,
             # One tuple of quantities a layer -> one tuple of layers a quantity.
-            **(dict(zip(WEIGHT_NAMES, zip(*all_weights, strict=True), strict=False)) if output_attentions else {}),
+            **dict(zip(WEIGHT_NAMES[1:], zip(*guided_weights, strict=True), strict=False)),
         )
 
 
@@ -558,9 +629,13 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
     ) -> ContextGuidedClassifierOutput:
         r"""
         Args:
-            labels: class of each text in [0, num_labels), (B,); with them `loss` is the mean cross-entropy.
+            labels: class of each text in [0, num_labels), (B,), or of each of its contexts, (B, K), with -100 where
+                there is none; with them `loss` is the mean cross-entropy.
 
-        The other arguments and the errors are those of the model without a head.
+        Raises:
+            ValueError: if `labels` has another shape than `context_ids`.
+
+        The other arguments and errors are those of the model without a head.
         """
         outputs = self.bert(
             input_ids=input_ids,
@@ -575,8 +650,16 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
             return_dict=True,
         )
         logits = self.classifier(self.dropout(outputs.pooler_output))
+        loss = None
+        if labels is not None:
+            if labels.shape != context_ids.shape:
+                raise ValueError(
+                    f"labels has shape {tuple(labels.shape)}: pass one for each of the context_ids, shape "
+                    f"{tuple(context_ids.shape)}"
+                )
+            loss = nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
         return ContextGuidedClassifierOutput(
-            loss=nn.functional.cross_entropy(logits, labels) if labels is not None else None,
+            loss=loss,
             logits=logits,
             hidden_states=outputs.hidden_states,
             **{name: outputs[name] for name in WEIGHT_NAMES if name in outputs},

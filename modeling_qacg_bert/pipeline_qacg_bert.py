@@ -5,16 +5,18 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 from transformers import Pipeline
 from transformers.utils import logging
 
 from .names_qacg_bert import OwnNames
-from .processing_qacg_bert import Contexts, encode, is_readable
+from .processing_qacg_bert import Contexts, encode, encode_together, is_readable
 
 TASK = "aspect-sentiment"
 NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
 PARAMETERS = ("targets", "aspects", "return_all", "abstain_below")
+TOKENS = ("input_ids", "token_type_ids", "attention_mask")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
 PROGRESS_AFTER_S = 5  # a progress bar appears where answering takes longer than this
@@ -162,31 +164,43 @@ class AspectSentimentPipeline(Pipeline):
                         yield [answer for answer in own if return_all or answer["label"] != NONE_LABEL]
 
     def _answer(self, questions: list[Question], batch_size: int, **of_answers) -> list[dict]:
-        """All answers to some questions, in order."""
+        """All answers to some questions, in order.
+
+        A text whose contexts the model reads from their ids alone is encoded once, and asked about all in one pass.
+        """
         config = self.model.config
-        rows = encode(
-            self.tokenizer,
-            Contexts.from_config(config),
-            [question.text for question in questions],
-            [question.target for question in questions],
-            [question.aspect for question in questions],
-            auxiliary_sentence=config.auxiliary_sentence,
-            max_length=min(config.max_position_embeddings, self.tokenizer.model_max_length),
-            mark_truncated=True,
-        )
-        truncated = rows.pop("truncated")
-        if config.model_type == "bert":  # the baseline reads its context in the text alone
-            del rows["context_ids"]
+        together = config.model_type != "bert" and not config.auxiliary_sentence
+        asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
+        options = {
+            "max_length": min(config.max_position_embeddings, self.tokenizer.model_max_length),
+            "mark_truncated": True,
+        }
+        contexts = Contexts.from_config(config)
+        if together:
+            rows, numbers = encode_together(self.tokenizer, contexts, *asked, **options)
+        else:
+            rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
+            numbers = [[number] for number in range(len(questions))]
+            rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]
         logits = torch.empty(len(questions), config.num_labels)
-        by_length = sorted(range(len(questions)), key=lambda row: -len(rows["input_ids"][row]))
-        for start in range(0, len(by_length), batch_size):
-            chosen = by_length[start : start + batch_size]
-            batch = {name: [column[row] for row in chosen] for name, column in rows.items()}
-            logits[chosen] = self.forward(self.tokenizer.pad(batch, return_tensors="pt"))
+        truncated = [False] * len(questions)
+        for batch in batches(rows, batch_size):
+            inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
+            inputs = self.tokenizer.pad(inputs, return_tensors="pt")
+            if config.model_type != "bert":  # the baseline reads its context in the text alone
+                ids = [torch.tensor(rows["context_ids"][row][part]) for row, part in batch]
+                inputs["context_ids"] = pad_sequence(ids, batch_first=True)  # with contexts no one looks at
+            answers = self.forward(inputs).reshape(len(batch), -1, config.num_labels)
+            for (row, part), answer in zip(batch, answers, strict=True):
+                own = numbers[row][part]
+                logits[own] = answer[: len(own)]
+        for own, is_truncated in zip(numbers, rows["truncated"], strict=True):
+            for number in own:
+                truncated[number] = is_truncated
         return self.postprocess({"questions": questions, "logits": logits, "truncated": truncated}, **of_answers)
 
     def _forward(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        return self.model(**batch).logits.float()  # (B, labels)
+        return self.model(**batch).logits.float()  # (B, labels) or (B, K, labels)
 
     def postprocess(self, answered: dict, abstain_below: float = 0.0) -> list[dict]:
         """Answers from questions, their logits (questions, labels) and whether their texts were truncated."""
@@ -216,6 +230,23 @@ class AspectSentimentPipeline(Pipeline):
                 }
             )
         return answers
+
+
+def batches(rows: Mapping[str, list], batch_size: int) -> Iterator[list[tuple[int, slice]]]:
+    """Rows of like numbers of contexts and like length, at most `batch_size` contexts with the padding among them.
+
+    Each is the row's number and the part of its contexts, since a row may have more than `batch_size`.
+    """
+    parts = []
+    for row, (input_ids, context_ids) in enumerate(zip(rows["input_ids"], rows["context_ids"], strict=True)):
+        for start in range(0, len(context_ids), batch_size):
+            count = min(batch_size, len(context_ids) - start)
+            parts.append((count, len(input_ids), row, slice(start, start + count)))
+    parts.sort(key=lambda part: (-part[0], -part[1]))
+    while parts:
+        size = batch_size // parts[0][0]  # the first has the most contexts
+        yield [(row, part) for _, _, row, part in parts[:size]]
+        parts = parts[size:]
 
 
 def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None) -> Question:

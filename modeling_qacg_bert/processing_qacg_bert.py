@@ -180,3 +180,43 @@ def encode(
         columns = {name: encoded[name] for name in columns}
         truncated = [bool(row.overflowing) for row in encoded.encodings]
     return {**columns, "context_ids": context_ids, **({"truncated": truncated} if mark_truncated else {})}
+
+
+def encode_together(
+    tokenizer,
+    contexts: Contexts,
+    texts: Sequence[str],
+    targets: Sequence[str | None],
+    aspects: Sequence[str],
+    *,
+    max_length: int = 512,
+    mark_truncated: bool = False,
+) -> tuple[dict[str, list], list[list[int]]]:
+    """Encodes each text once, with all contexts it is asked about: for models without auxiliary sentences.
+
+    Args:
+        As of `encode`.
+    Returns:
+        What `encode` returns, but with a row for each distinct text, in the order they first occur, and a list of
+        context ids in each; and for each of these rows the numbers of the questions, in the order of its context ids.
+    Raises:
+        ValueError: as `encode`.
+    """
+    if not len(texts) == len(targets) == len(aspects):
+        raise ValueError(f"{len(texts)} texts, {len(targets)} targets, {len(aspects)} aspects: give as many of each")
+    by_text = {}
+    for number, text in enumerate(texts):
+        by_text.setdefault(text, []).append(number)
+    numbers = list(by_text.values())
+    rows = encode(
+        tokenizer,
+        contexts,
+        list(by_text),
+        [targets[first] for first, *_ in numbers],
+        [aspects[first] for first, *_ in numbers],
+        auxiliary_sentence=False,
+        max_length=max_length,
+        mark_truncated=mark_truncated,
+    )
+    rows["context_ids"] = [[contexts.id(targets[number], aspects[number]) for number in own] for own in numbers]
+    return rows, numbers

@@ -13,12 +13,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import yaml
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from metrics.sentihood import sentihood_scores
-from modeling_qacg_bert import AspectSentimentPipeline, Contexts
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
 
 SCRIPT = "examples/run_absa.py"
 MAIN_SCORES = ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"]
@@ -77,6 +78,48 @@ def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_
     assert temperature == pytest.approx(example("calibration").fit_temperature(logits, gold), rel=1e-3)
     assert temperature != 1.0
     assert len(Contexts.from_config(model.config)) == model.config.num_contexts == 8
+
+
+def test_texts_with_all_contexts_in_one_pass(tmp_path: Path, recipe: Path, tiny_sentihood: Path, run_script):
+    """The stored probabilities, read in batches of texts, are those of each question asked alone."""
+    folder = tmp_path / "run" / "seed-42"
+    run_script(
+        *(SCRIPT, recipe, "--auxiliary_sentence", "false", "--contexts_together", "true"),
+        *("--num_context_layers", "1", "--num_train_epochs", "1", "--output_dir", tmp_path / "run"),
+    )
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    assert (model.config.num_context_layers, model.config.num_hidden_layers) == (1, 2)
+    table = pd.read_parquet(folder / "test_probabilities.parquet")
+    sentences = json.loads((tiny_sentihood / "sentihood-test.json").read_text())
+    text_of = {str(sentence["id"]): sentence["text"] for sentence in sentences}
+    columns = [table[name].tolist() for name in ("target", "aspect")]
+    rows = encode(
+        AutoTokenizer.from_pretrained(folder),
+        Contexts.from_config(model.config),
+        [text_of[number] for number in table["id"]],
+        *columns,
+        auxiliary_sentence=False,
+    )
+    expected = []
+    for number in range(len(table)):
+        row = {name: torch.tensor([column[number]]) for name, column in rows.items()}
+        with torch.no_grad():
+            expected.append(model(**row).logits[0].softmax(-1).numpy())
+    given = table[["p_none", "p_positive", "p_negative"]].to_numpy()
+    np.testing.assert_allclose(given, np.stack(expected), atol=1e-5, rtol=0)
+
+
+def test_a_batch_of_texts_has_a_label_for_each_context_and_none_for_the_filling(tiny_bert: Path, example):
+    collate = example("collating").CollatorOfTexts(AutoTokenizer.from_pretrained(tiny_bert), pad_to_multiple_of=8)
+    batch = collate(
+        [
+            {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1], "context_ids": [4, 6], "labels": [1, 0]},
+            {"input_ids": [2, 3], "attention_mask": [1, 1], "context_ids": [7, 5, 1], "labels": [0, 2, 0]},
+        ]
+    )
+    assert batch["input_ids"].shape == (2, 8)
+    assert batch["context_ids"].tolist() == [[4, 6, 0], [7, 5, 1]]
+    assert batch["labels"].tolist() == [[1, 0, -100], [0, 2, 0]]
 
 
 def test_checkpoint_is_the_best_on_validation(finished_run):
@@ -242,6 +285,17 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path, example):
         (["{recipe}", "--metric_for_best_model", "f1"], "metric_for_best_model=f1 is no score of this data"),
         (["{recipe}", "--seed", "7"], "seed=7 has no effect here: give --seeds"),
         (["{recipe}", "--max_length", "9"], "max_length=9 leaves no room"),
+        (["{recipe}", "--model_type", "bert", "--num_context_layers", "1"], "num_context_layers=1 with model_type"),
+        (["{recipe}", "--contexts_together", "true"], "contexts_together=true with model_type=qacg_bert and aux"),
+        (
+            [
+                "{recipe}",
+                "--contexts_together=true",
+                "--auxiliary_sentence=false",
+                "--class_balanced_sampling=true",
+            ],
+            "class_balanced_sampling=true draws rows, contexts_together=true texts",
+        ),
         (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
         (
             ["{recipe}", "--model_preset", "configuration/models/qacg-bert-base.json"],

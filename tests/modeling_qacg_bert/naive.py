@@ -31,8 +31,8 @@ class NaiveClassifier:
         """
         Returns:
             `logits` (labels,), and lists with one entry a layer: `hidden_states` (n, H) with the embeddings first,
-            `attentions` (h, n, n); for QACG-BERT `self_attentions`, `quasi_attentions` (h, n, n), `quasi_gates`
-            (h, n, 1).
+            `attentions` (h, n, n); for the context-guided layers of QACG-BERT `self_attentions`, `quasi_attentions`
+            (h, n, n), `quasi_gates` (h, n, 1).
         """
         keys = [position for position, is_token in enumerate(attention_mask) if is_token]
         context = self.parameters["bert.context_embeddings.weight"][context_id]
@@ -40,7 +40,9 @@ class NaiveClassifier:
         outputs = defaultdict(list, hidden_states=[torch.stack(tokens)])
         for number in range(self.config.num_hidden_layers):
             layer = f"bert.encoder.layer.{number}"
-            attended, weights = self.attend(f"{layer}.attention.self", context, tokens, keys)
+            is_guided = number >= self.config.num_hidden_layers - (self.config.num_context_layers or 10**6)
+            attend = self.attend if is_guided else self.attend_without_context
+            attended, weights = attend(f"{layer}.attention.self", context, tokens, keys)
             tokens = [self.finish(layer, token, sum_) for token, sum_ in zip(tokens, attended, strict=True)]
             outputs["hidden_states"].append(torch.stack(tokens))
             for quantity, per_layer in weights.items():
@@ -107,6 +109,19 @@ class NaiveClassifier:
             outputs.append([sum(row[j] * value[j] for j in keys) for row in of_head["attentions"]])
         outputs = [torch.cat(of_token) for of_token in zip(*outputs, strict=True)]
         return outputs, {quantity: torch.stack(heads) for quantity, heads in weights.items()}
+
+    def attend_without_context(self, name: str, context: None, tokens: list[torch.Tensor], keys: list[int]):
+        """BERT's own attention, as `attend` gives it."""
+        outputs, weights = [], []
+        for number in range(self.num_heads):
+            head = slice(number * self.head_size, (number + 1) * self.head_size)
+            query, key, value = (
+                [self.linear(f"{name}.{part}", token)[head] for token in tokens] for part in ("query", "key", "value")
+            )
+            rows = [self.softmax_row(q, key, keys) for q in query]
+            weights.append(torch.stack([torch.stack(row) for row in rows]))
+            outputs.append([sum(row[j] * value[j] for j in keys) for row in rows])
+        return [torch.cat(of_token) for of_token in zip(*outputs, strict=True)], {"attentions": torch.stack(weights)}
 
     def gate_arguments(self, name: str, projected: list[torch.Tensor], context: list[torch.Tensor]):
         """X V + C_X Vᶜ for each token, a number each."""

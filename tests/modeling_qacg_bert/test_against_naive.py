@@ -1,4 +1,4 @@
-"""Outputs and gradients against `naive.py`, in float64 and float32, on both backends."""
+"""Outputs and gradients against `naive.py`, in float64 and float32, on both backends, in inference and in training."""
 
 from itertools import product
 
@@ -10,13 +10,16 @@ TOLERANCE = {  # of outputs, of gradients
     torch.float64: ({"rtol": 1e-10, "atol": 1e-10}, {"rtol": 1e-9, "atol": 1e-10}),
     torch.float32: ({"rtol": 1e-4, "atol": 2e-5}, {"rtol": 2e-3, "atol": 2e-4}),
 }
+WITHOUT_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 SCALES = {"quasi_attention_scale": 0.7, "query_gate_scale": 1.3, "key_gate_scale": 0.4}
 SETTINGS = {
     "qacg-head": ("qacg", {}),
     "qacg-head-gate_bias": ("qacg", {"gate_bias": True}),
     "qacg-hidden-scales": ("qacg", {"context_projection": "hidden", **SCALES}),
     "qacg-hidden-gate_bias": ("qacg", {"context_projection": "hidden", "gate_bias": True}),
+    "qacg-head-1_context_layer": ("qacg", {"num_context_layers": 1}),
     "cg-head": ("cg", {}),
+    "cg-head-1_context_layer": ("cg", {"num_context_layers": 1}),
     "cg-head-gate_bias": ("cg", {"gate_bias": True}),
     "cg-hidden": ("cg", {"context_projection": "hidden"}),
     "cg-hidden-gate_bias": ("cg", {"context_projection": "hidden", "gate_bias": True}),
@@ -41,7 +44,7 @@ def case(request, naive, make_model, make_batch):
     setting, shape = request.param
     kind, changes = SETTINGS[setting]
     num_tokens, padding = SHAPES[shape]
-    model = make_model(kind, **changes).double()
+    model = make_model(kind, **WITHOUT_DROPOUT, **changes).double()
     batch = make_batch(batch_size=2, num_tokens=num_tokens, padding=padding)
     mask = batch.get("attention_mask", torch.ones_like(batch["input_ids"]))
     parameters = {name: parameter.detach().clone().requires_grad_() for name, parameter in model.named_parameters()}
@@ -57,11 +60,12 @@ def case(request, naive, make_model, make_batch):
     return model, batch, expected, {name: parameter.grad for name, parameter in parameters.items()}
 
 
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
 @pytest.mark.parametrize("backend", ["eager", "sdpa"])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
-def test_outputs_and_gradients_are_the_naive_ones(case, dtype, backend):
+def test_outputs_and_gradients_are_the_naive_ones(case, dtype, backend, training):
     reference, batch, expected, expected_gradients = case
-    model = type(reference)._from_config(reference.config, attn_implementation=backend).eval().to(dtype)
+    model = type(reference)._from_config(reference.config, attn_implementation=backend).train(training).to(dtype)
     model.load_state_dict(reference.state_dict())
     outputs = model(**batch, output_hidden_states=True, output_attentions=backend == "eager")
 

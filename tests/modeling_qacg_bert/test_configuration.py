@@ -21,6 +21,8 @@ ASPECTS = ["general", "price", "transit-location", "safety"]
         ({"targets": TARGETS}, r"targets=\['LOCATION1', 'LOCATION2'\] without aspects"),
         ({"aspects": ["price", "price"]}, r"aspects=\['price', 'price'\]: a name occurs twice"),
         ({"targets": ["a", " "], "aspects": ["price"]}, r"targets=\['a', ' '\]: a name is empty"),
+        ({"num_context_layers": 0}, "num_context_layers=0: give 1 to num_hidden_layers=12, or None for all"),
+        ({"num_context_layers": 13}, "num_context_layers=13: give 1 to num_hidden_layers=12"),
         ({"context_initializer_range": -0.1}, "context_initializer_range=-0.1"),
         ({"context_initializer_range": "small"}, "context_initializer_range"),
         ({"context_projection": "heads"}, "context_projection.*heads"),
@@ -54,6 +56,12 @@ def test_defaults():
 )
 def test_number_of_contexts(names, num_contexts):
     assert QACGBertConfig(**names).num_contexts == num_contexts
+
+
+def test_number_of_shared_layers():
+    assert QACGBertConfig().num_shared_layers == 0
+    assert QACGBertConfig(num_context_layers=12).num_shared_layers == 0
+    assert CGBertConfig(num_context_layers=2, num_hidden_layers=6).num_shared_layers == 4
 
 
 def test_the_other_reading_of_the_initial_size_is_one_argument_away():

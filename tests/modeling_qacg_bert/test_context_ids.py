@@ -12,13 +12,15 @@ from modeling_qacg_bert.modeling_qacg_bert import ContextEmbedding
         (None, r"context_ids is missing: pass a tensor of integers from 0 to 7, one for each of the 3 texts"),
         (torch.tensor(1), r"context_ids has shape \(\): pass integers from 0 to 7.* shape \(3,\)"),
         (torch.tensor([0, 1]), r"context_ids has shape \(2,\): pass .* shape \(3,\)"),
-        (torch.tensor([[0], [1], [2]]), r"context_ids has shape \(3, 1\): pass .* shape \(3,\)"),
+        (torch.tensor([[0, 1, 2]]), r"context_ids has shape \(1, 3\): pass .* shape \(3,\), or K .* shape \(3, K\)"),
+        (torch.zeros(3, 0, dtype=torch.long), r"context_ids has shape \(3, 0\): pass .* shape \(3, K\)"),
+        (torch.zeros(3, 1, 1, dtype=torch.long), r"context_ids has shape \(3, 1, 1\): pass"),
         (torch.tensor([0.0, 1.0, 2.0]), r"context_ids has dtype torch.float32: pass .* dtype torch.int64"),
         (torch.tensor([True, False, True]), r"context_ids has dtype torch.bool: pass"),
         (torch.tensor([0, -1, 7]), r"context_ids holds \[-1\]: pass integers from 0 to 7"),
         (torch.tensor([8, 0, 100]), r"context_ids holds \[8, 100\]: pass integers from 0 to 7"),
     ],
-    ids=["missing", "scalar", "too_few", "column", "float", "bool", "negative", "too_large"],
+    ids=["missing", "scalar", "too_few", "row", "no_contexts", "3d", "float", "bool", "negative", "too_large"],
 )
 def test_context_ids_that_do_not_fit(kind, make_model, make_batch, context_ids, message):
     with pytest.raises(ValueError, match=message):

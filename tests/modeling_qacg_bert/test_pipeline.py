@@ -66,7 +66,8 @@ def alone(pipe, text: str, target: str, aspect: str) -> torch.Tensor:
     """Logits of one row in a batch of its own."""
     config = pipe.model.config
     contexts = Contexts.from_config(config)
-    rows = encode(pipe.tokenizer, contexts, [text], [target], [aspect], max_length=64)
+    auxiliary = config.auxiliary_sentence
+    rows = encode(pipe.tokenizer, contexts, [text], [target], [aspect], auxiliary_sentence=auxiliary, max_length=64)
     if config.model_type == "bert":
         del rows["context_ids"]
     with torch.no_grad():
@@ -83,9 +84,19 @@ def rounded(answers):
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 100])
-@pytest.mark.parametrize("kind", ["qacg", "cg", "bert"])
-def test_answers_are_those_of_each_row_alone(make_pipe, kind, batch_size):
-    pipe = make_pipe(kind, calibration_temperature=1.7)
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("qacg", {}),
+        ("cg", {}),
+        ("bert", {}),
+        ("qacg", {"auxiliary_sentence": False}),
+        ("cg", {"auxiliary_sentence": False, "num_context_layers": 1}),
+    ],
+    ids=["qacg", "cg", "bert", "qacg-together", "cg-together"],
+)
+def test_answers_are_those_of_each_row_alone(make_pipe, kind, changes, batch_size):
+    pipe = make_pipe(kind, calibration_temperature=1.7, **changes)
     all_answers = pipe(TEXTS, return_all=True, batch_size=batch_size)
     assert [len(answers) for answers in all_answers] == [4, 0, 8, 0, 4, 8]
     for text, answers in zip(TEXTS, all_answers, strict=True):
@@ -104,6 +115,28 @@ def test_answers_are_those_of_each_row_alone(make_pipe, kind, batch_size):
                 share = answer["probabilities"][label] / answer["present"]
                 assert answer["sentiment"][label] == pytest.approx(share, abs=1e-6)
             assert answer["truncated"] is (len(text) > 200)
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "shapes"),
+    [
+        (8, [(1, 8), (1, 8), (2, 4)]),  # two texts of eight contexts and two of four
+        (32, [(4, 8)]),
+        (3, [(1, 3)] * 6 + [(1, 2)] * 2 + [(2, 1)]),  # 8 = 3 + 3 + 2 and 4 = 3 + 1, twice each
+    ],
+)
+def test_the_contexts_of_a_text_share_a_pass(make_pipe, monkeypatch, batch_size, shapes):
+    pipe = make_pipe(auxiliary_sentence=False)
+    seen = []
+    monkeypatch.setattr(
+        pipe.model.bert.context_embeddings,
+        "forward",
+        lambda ids, _, look_up=pipe.model.bert.context_embeddings.forward: (
+            seen.append(tuple(ids.shape)) or look_up(ids, len(ids))
+        ),
+    )
+    pipe(TEXTS, batch_size=batch_size)
+    assert sorted(seen) == sorted(shapes)
 
 
 def test_answers_of_none_are_dropped_unless_asked_for(pipe):

@@ -3,7 +3,7 @@
 import pytest
 from transformers import BertTokenizer
 
-from modeling_qacg_bert import Contexts, encode, written_aspect, written_target, written_text
+from modeling_qacg_bert import Contexts, encode, encode_together, written_aspect, written_target, written_text
 
 TARGETS = ("LOCATION1", "LOCATION2")
 ASPECTS = ("general", "price", "transit-location", "safety")
@@ -228,3 +228,24 @@ def test_encoding_of_no_rows(tokenizer):
     nothing = {"input_ids": [], "token_type_ids": [], "attention_mask": [], "context_ids": []}
     assert encode(tokenizer, SENTIHOOD, [], [], []) == nothing
     assert encode(tokenizer, SENTIHOOD, [], [], [], mark_truncated=True) == {**nothing, "truncated": []}
+
+
+def test_a_text_is_encoded_once_with_all_its_contexts(tokenizer):
+    texts = ["LOCATION1 is safe", "LOCATION2 is dear", "LOCATION1 is safe"]
+    targets, aspects = ["LOCATION1", "LOCATION2", "LOCATION1"], ["price", "price", "safety"]
+    rows, numbers = encode_together(tokenizer, SENTIHOOD, texts, targets, aspects, mark_truncated=True)
+    assert numbers == [[0, 2], [1]]
+    assert rows["context_ids"] == [[1, 3], [5]]
+    apart = encode(tokenizer, SENTIHOOD, texts, targets, aspects, auxiliary_sentence=False)
+    for name in ("input_ids", "token_type_ids", "attention_mask"):
+        assert rows[name] == apart[name][:2]
+    assert rows["truncated"] == [False, False]
+
+
+def test_together_as_alone_bad_input_is_refused(tokenizer):
+    with pytest.raises(ValueError, match="1 texts, 2 targets, 1 aspects"):
+        encode_together(tokenizer, SENTIHOOD, ["a"], ["LOCATION1", "LOCATION2"], ["price"])
+    with pytest.raises(ValueError, match="aspect 'noise' is unknown"):
+        encode_together(tokenizer, SENTIHOOD, ["a", "a"], ["LOCATION1", "LOCATION1"], ["price", "noise"])
+    with pytest.raises(ValueError, match="text of row 0 is ' '"):
+        encode_together(tokenizer, SENTIHOOD, [" "], ["LOCATION1"], ["price"])

@@ -32,7 +32,7 @@ def assert_same(given, expected):
 def test_projections_at_once_are_those_one_by_one(
     kind, make_model, make_batch, padding, backend, gate_bias, monkeypatch
 ):
-    model = make_model(kind, backend, gate_bias=gate_bias, **WITHOUT_DROPOUT).double()
+    model = make_model(kind, backend, gate_bias=gate_bias, **WITHOUT_DROPOUT).double().train()
     batch = make_batch(3, 9, padding)
     at_once = outputs_and_gradients(model, batch)
     monkeypatch.setattr(ContextGuidedSelfAttention, "_project_at_once", lambda *_: pytest.fail("it was taken"))
@@ -63,7 +63,7 @@ def test_a_model_without_a_head_gives_all_states_unless_told(kind, make_model, m
 
 @pytest.mark.parametrize("name", ["query", "value", "context_matrix.from_hidden", "query_gate.from_context"])
 def test_a_hook_on_a_projection_is_called(kind, make_model, make_batch, name):
-    model, batch = make_model(kind), make_batch()
+    model, batch = make_model(kind, **WITHOUT_DROPOUT).train(), make_batch()
     expected = model(**batch).logits
     attention = model.bert.encoder.layer[1].attention.self
     called = []
@@ -75,7 +75,7 @@ def test_a_hook_on_a_projection_is_called(kind, make_model, make_batch, name):
 
 
 def test_weights_that_are_loaded_when_they_are_needed(kind, make_model, make_batch):
-    model, batch = make_model(kind), make_batch()
+    model, batch = make_model(kind, **WITHOUT_DROPOUT).train(), make_batch()
     expected = model(**batch).logits
     offloaded = cpu_offload(copy.deepcopy(model), execution_device=torch.device("cpu"))
     assert next(offloaded.parameters()).is_meta
@@ -83,8 +83,9 @@ def test_weights_that_are_loaded_when_they_are_needed(kind, make_model, make_bat
         torch.testing.assert_close(offloaded(**batch).logits, expected)
 
 
-def test_a_changed_weight_counts_at_once(kind, make_model, make_batch):
-    model, batch = make_model(kind), make_batch()
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+def test_a_changed_weight_counts_at_once(kind, make_model, make_batch, training):
+    model, batch = make_model(kind, **WITHOUT_DROPOUT).train(training), make_batch()
     with torch.inference_mode():
         before = model(**batch).logits.clone()
     model.bert.encoder.layer[0].attention.self.key_gate.from_hidden.weight.data.add_(3.0)
