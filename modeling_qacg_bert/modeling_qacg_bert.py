@@ -5,6 +5,8 @@ module under BERT's own name, so that any BERT checkpoint loads into it; what th
 `ContextEmbedding`.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -148,6 +150,19 @@ class Projected(NamedTuple):
     key_gate_logits: torch.Tensor
 
 
+class StackedWeights(NamedTuple):
+    """The weights of a layer's projections and gates for one product with the hidden states, and one with the context.
+
+    The rows of `weight` give query, key, value, the context matrix without its context, and both gates.
+    """
+
+    weight: torch.Tensor  # (4H + 2h, H)
+    bias: torch.Tensor  # (4H + 2h,)
+    context_weight: torch.Tensor  # (2d, d)
+    context_bias: torch.Tensor  # (2d,)
+    gates_on_matrix: list[torch.Tensor]  # (d,) each
+
+
 class SharedSelfAttention(nn.Module):
     """BERT's own: the layers below the context-guided ones, which all contexts of a text share."""
 
@@ -191,6 +206,7 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__(config)
+        self.stacked = None  # see `with_stacked_weights`
         context_size = self.head_size if config.context_projection == "head" else config.hidden_size
         self.context_matrix = ContextMatrix(config.hidden_size)
         self.context_query = ContextLinear(context_size, context_size)
@@ -207,10 +223,13 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
         first_token_only: bool,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
         """(B, n, H), context_embedding (B, K, H), key_mask (B·K, 1, 1, n) -> (B·K, n or 1, H), the weights"""
-        # In training the gradients of many small operations cost more than putting the weights together; in
-        # inference they do not (benchmarks/projections.py).
-        project = self._project_at_once if self.training and self._is_plain() else self._project
-        projected = project(hidden_states, context_embedding)
+        # In training the gradients of many small operations cost more than stacking the weights at every step; in
+        # inference it pays where they are stacked once for many steps (benchmarks/projections.py).
+        stacked = self.stack() if self.training and self._is_plain() else self.stacked
+        if stacked is None:
+            projected = self._project(hidden_states, context_embedding)
+        else:
+            projected = self._project_at_once(hidden_states, context_embedding, stacked)
         if first_token_only:
             rows = {name: getattr(projected, name)[:, :, :1] for name in self.of_query_positions}
             projected = projected._replace(**rows)
@@ -249,17 +268,11 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
             )
         )
 
-    def _project_at_once(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> Projected:
-        """What `_project` computes, in one product with the hidden states and one with the context matrices.
-
-        The gates are linear in both, so that their weights can be multiplied into those of the projections: they cost
-        2h columns of the product, and no pass over queries and keys.
-        """
+    def stack(self) -> StackedWeights:
+        """The weights of all projections, for `_project_at_once`."""
         heads = (self.num_heads, self.head_size)
-        num_contexts = context_embedding.shape[1]
-        context_embedding = context_embedding.flatten(0, 1)  # (B·K, H)
-        for_all_tokens = self.context_matrix.from_context(context_embedding) + context_embedding  # (B·K, H)
-        folded, gate_biases, gates_for_all_tokens = [], [], []
+        projections, of_context = (self.query, self.key, self.value), (self.context_query, self.context_key)
+        folded, constants, gates_on_matrix = [], [], []
         for projection, context_projection, gate in (
             (self.query, self.context_query, self.query_gate),
             (self.key, self.context_key, self.key_gate),
@@ -271,30 +284,38 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
                 + on_matrix @ self.context_matrix.from_hidden.weight.unflatten(0, heads)
             )  # (h, H)
             constant = projection.bias.view(heads) @ on_hidden + context_projection.bias @ on_context  # (h,)
-            if gate.from_hidden.bias is not None:
-                constant = constant + gate.from_hidden.bias
-            gate_biases.append(constant)
-            gates_for_all_tokens.append(for_all_tokens.unflatten(-1, heads) @ on_matrix)  # (B·K, h)
-
-        projections = (self.query, self.key, self.value)
-        product = nn.functional.linear(
-            hidden_states,
+            constants.append(constant if gate.from_hidden.bias is None else constant + gate.from_hidden.bias)
+            gates_on_matrix.append(on_matrix)
+        return StackedWeights(
             torch.cat([*(p.weight for p in projections), self.context_matrix.from_hidden.weight, *folded]),
-            torch.cat([*(p.bias for p in projections), torch.zeros_like(self.query.bias), *gate_biases]),
-        )  # (B, n, 4H + 2h)
+            torch.cat([*(p.bias for p in projections), torch.zeros_like(self.query.bias), *constants]),
+            torch.cat([p.weight for p in of_context]),
+            torch.cat([p.bias for p in of_context]),
+            gates_on_matrix,
+        )
+
+    def _project_at_once(
+        self, hidden_states: torch.Tensor, context_embedding: torch.Tensor, stacked: StackedWeights
+    ) -> Projected:
+        """What `_project` computes, in one product with the hidden states and one with the context matrices.
+
+        The gates are linear in both, so that their weights can be multiplied into those of the projections: they cost
+        2h columns of the product, and no pass over queries and keys.
+        """
+        heads = (self.num_heads, self.head_size)
+        num_contexts = context_embedding.shape[1]
+        context_embedding = context_embedding.flatten(0, 1)  # (B·K, H)
+        for_all_tokens = self.context_matrix.from_context(context_embedding) + context_embedding  # (B·K, H)
+        product = nn.functional.linear(hidden_states, stacked.weight, stacked.bias)  # (B, n, 4H + 2h)
         *projected, matrix, query_gate, key_gate = for_each_context(product, num_contexts).split(
-            [self.query.out_features] * 4 + [heads[0]] * 2, dim=-1
+            [self.query.out_features] * 4 + [self.num_heads] * 2, dim=-1
         )
         matrix = (matrix + for_all_tokens[:, None]).unflatten(-1, heads)  # (B·K, n, h, d)
-        contexts = nn.functional.linear(
-            matrix,
-            torch.cat([self.context_query.weight, self.context_key.weight]),
-            torch.cat([self.context_query.bias, self.context_key.bias]),
-        ).transpose(1, 2)  # (B·K, h, n, 2d)
-        context_query, context_key = contexts.chunk(2, dim=-1)
+        contexts = nn.functional.linear(matrix, stacked.context_weight, stacked.context_bias)
+        context_query, context_key = contexts.transpose(1, 2).chunk(2, dim=-1)  # (B·K, h, n, d) each
         gates = (
-            (logits + for_all[:, None]).transpose(1, 2)[..., None]
-            for logits, for_all in zip((query_gate, key_gate), gates_for_all_tokens, strict=True)
+            (logits + (for_all_tokens.unflatten(-1, heads) @ on_matrix)[:, None]).transpose(1, 2)[..., None]
+            for logits, on_matrix in zip((query_gate, key_gate), stacked.gates_on_matrix, strict=True)
         )  # (B·K, h, n, 1)
         return Projected(*(self._heads(states) for states in projected), context_query, context_key, *gates)
 
@@ -457,6 +478,27 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
         }
         self.config.custom_pipelines = deepcopy(self.custom_pipelines)
         super().save_pretrained(save_directory, *args, **kwargs)
+
+    @contextmanager
+    def with_stacked_weights(self) -> Iterator[None]:
+        """Makes one product of the projections of each layer, for inference with weights that do not change in it.
+
+        What is put together is no part of the model's state, and gone afterwards. Layers with wrapped modules, such
+        as adapters, are left as they are.
+        """
+        layers = [
+            module
+            for module in self.modules()
+            if isinstance(module, ContextGuidedSelfAttention) and module._is_plain()
+        ]
+        try:
+            with torch.no_grad():
+                for layer in layers:
+                    layer.stacked = layer.stack()
+            yield
+        finally:
+            for layer in layers:
+                layer.stacked = None
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module):

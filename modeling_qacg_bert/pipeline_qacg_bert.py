@@ -1,6 +1,7 @@
 """The pipeline task "aspect-sentiment": what texts say about each (target, aspect) that a model knows."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -164,40 +165,44 @@ class AspectSentimentPipeline(Pipeline):
                         yield [answer for answer in own if return_all or answer["label"] != NONE_LABEL]
 
     def _answer(self, questions: list[Question], batch_size: int, **of_answers) -> list[dict]:
-        """All answers to some questions, in order.
-
-        A text whose contexts the model reads from their ids alone is encoded once, and asked about all in one pass.
-        """
+        """All answers to some questions, in order."""
         config = self.model.config
-        together = config.model_type != "bert" and not config.auxiliary_sentence
-        asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
-        options = {
-            "max_length": min(config.max_position_embeddings, self.tokenizer.model_max_length),
-            "mark_truncated": True,
-        }
-        contexts = Contexts.from_config(config)
-        if together:
-            rows, numbers = encode_together(self.tokenizer, contexts, *asked, **options)
-        else:
-            rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
-            numbers = [[number] for number in range(len(questions))]
-            rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]
+        rows, numbers = self._encode(questions)
         logits = torch.empty(len(questions), config.num_labels)
         truncated = [False] * len(questions)
-        for batch in batches(rows, batch_size):
-            inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
-            inputs = self.tokenizer.pad(inputs, return_tensors="pt")
-            if config.model_type != "bert":  # the baseline reads its context in the text alone
-                ids = [torch.tensor(rows["context_ids"][row][part]) for row, part in batch]
-                inputs["context_ids"] = pad_sequence(ids, batch_first=True)  # with contexts no one looks at
-            answers = self.forward(inputs).reshape(len(batch), -1, config.num_labels)
-            for (row, part), answer in zip(batch, answers, strict=True):
-                own = numbers[row][part]
-                logits[own] = answer[: len(own)]
         for own, is_truncated in zip(numbers, rows["truncated"], strict=True):
             for number in own:
                 truncated[number] = is_truncated
+
+        pays = len(questions) > batch_size and config.model_type != "bert"  # from the second pass on
+        with self.model.with_stacked_weights() if pays else nullcontext():
+            for batch in batches(rows, batch_size):
+                inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
+                inputs = self.tokenizer.pad(inputs, return_tensors="pt")
+                if config.model_type != "bert":  # the baseline reads its context in the text alone
+                    ids = [torch.tensor(rows["context_ids"][row][part]) for row, part in batch]
+                    inputs["context_ids"] = pad_sequence(ids, batch_first=True)  # with contexts no one looks at
+                answers = self.forward(inputs).reshape(len(batch), -1, config.num_labels)
+                for (row, part), answer in zip(batch, answers, strict=True):
+                    own = numbers[row][part]
+                    logits[own] = answer[: len(own)]
         return self.postprocess({"questions": questions, "logits": logits, "truncated": truncated}, **of_answers)
+
+    def _encode(self, questions: list[Question]) -> tuple[dict[str, list], list[list[int]]]:
+        """Rows with lists of context ids, and the numbers of each row's questions.
+
+        A text whose contexts the model reads from their ids alone is one row for all of them.
+        """
+        config = self.model.config
+        contexts = Contexts.from_config(config)
+        asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
+        max_length = min(config.max_position_embeddings, self.tokenizer.model_max_length)
+        options = {"max_length": max_length, "mark_truncated": True}
+        if config.model_type != "bert" and not config.auxiliary_sentence:
+            return encode_together(self.tokenizer, contexts, *asked, **options)
+        rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
+        rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]
+        return rows, [[number] for number in range(len(questions))]
 
     def _forward(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         return self.model(**batch).logits.float()  # (B, labels) or (B, K, labels)

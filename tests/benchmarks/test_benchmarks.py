@@ -62,3 +62,47 @@ def test_onnx_int8(tiny_classifier: Path, tiny_sentihood: Path, run_script):
     assert rows["ONNX float32"][4:9] == rows["PyTorch float32"][4:9]
     for name in ("PyTorch int8", "ONNX int8"):
         assert 0 < float(rows[name][-2]) < 0.5
+
+
+def cells_of(printed: str) -> list[list[str]]:
+    """The cells of the rows of all tables, headings and rules left out."""
+    lines = [line for line in printed.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+def test_step(run_script):
+    printed = run_script("benchmarks/step.py", "--size", "tiny", "--lengths", "5", "9", "--batch_sizes", "2").stdout
+    heading, _, *rows = cells_of(printed)
+    assert [row[:3] for row in rows] == [
+        ["2", length, what] for length in ("5", "9") for what in ("inference", "training step")
+    ]
+    for row in rows:
+        bert, ours = (float(row[heading.index(f"{name}, ms")].split()[0]) for name in ("BERT", "QACG-BERT"))
+        assert float(row[-2]) == pytest.approx(ours / bert, rel=0.05)
+    assert float(rows[1][-1]) > float(rows[1][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
+
+
+def test_projections(run_script):
+    printed = run_script("benchmarks/projections.py", "--size", "tiny", "--batch_sizes", "2").stdout
+    _, _, row = cells_of(printed)
+    one_by_one, _, before, model = (float(cell) for cell in row[1:5])
+    assert row[0] == "2"
+    assert float(row[5].removesuffix(" %")) == pytest.approx(400 * (one_by_one - before) / model, abs=5)
+
+
+def test_contexts(finished_run, run_script):
+    options = ("--size", "tiny", "--length", "5", "--batch_size", "2", "--num_contexts", "1", "3", "--rounds", "3")
+    printed = run_script("benchmarks/contexts.py", *options, "--runs", finished_run[0]).stdout
+    rows = cells_of(printed)
+    assert [row[:2] for row in rows[2:6]] == [[what, k] for what in ("inference", "training step") for k in ("1", "3")]
+    assert rows[2][3] == rows[2][4] == "1.00"
+    assert rows[-1][:2] == ["all", "2"]
+    assert 0 <= float(rows[-1][4].split()[0]) <= 100
+
+
+def test_epoch(recipe: Path, run_script):
+    printed = run_script("benchmarks/epoch.py", recipe, "--seeds", "1").stdout
+    rows = cells_of(printed)[2:]
+    assert [row[:2] for row in rows] == [["plain", "1"], ["recipe", "1"]]
+    assert all(0.1 < float(row[3]) < 3 for row in rows)
+    assert "plain / recipe: " in printed

@@ -35,7 +35,16 @@ FORBIDDEN_ATTRIBUTES = {
 }
 # What may be called while a file is imported: nothing that does more than make a value.
 CALLED_AT_IMPORT = {"re.compile", "TypeVar"}
-DECORATORS = {"strict", "dataclass", "can_return_tuple", "property", "classmethod", "staticmethod", "torch.no_grad"}
+DECORATORS = {
+    "strict",
+    "dataclass",
+    "can_return_tuple",
+    "property",
+    "classmethod",
+    "staticmethod",
+    "torch.no_grad",
+    "contextmanager",
+}
 
 
 def tree(name: str) -> ast.Module:

@@ -41,6 +41,44 @@ def test_projections_at_once_are_those_one_by_one(
 
 
 @PADDINGS
+def test_weights_stacked_once_give_the_same(kind, make_model, make_batch, padding):
+    model, batch = make_model(kind, "sdpa", gate_bias=True).double(), make_batch(3, 9, padding)
+    attentions = [layer.attention.self for layer in model.bert.encoder.layer]
+    state = model.state_dict().keys()
+    with torch.no_grad():
+        expected = model(**batch).logits
+        with model.with_stacked_weights():
+            assert all(attention.stacked is not None for attention in attentions)
+            assert model.state_dict().keys() == state
+            torch.testing.assert_close(model(**batch).logits, expected)
+    assert all(attention.stacked is None for attention in attentions)
+
+
+def test_stacked_weights_are_gone_after_an_error_and_a_change_counts_in_the_next_use(kind, make_model, make_batch):
+    model, batch = make_model(kind), make_batch()
+    with torch.no_grad():
+        before = model(**batch).logits
+        with pytest.raises(ValueError, match="context_ids is missing"), model.with_stacked_weights():
+            model(batch["input_ids"])
+        model.bert.encoder.layer[0].attention.self.query.weight.data.mul_(-3.0)
+        with model.with_stacked_weights():
+            given = model(**batch).logits
+        assert (given - before).abs().max() > 1e-4
+        torch.testing.assert_close(given, model(**batch).logits)
+
+
+def test_a_wrapped_layer_is_not_stacked(kind, make_model, make_batch):
+    model, batch = make_model(kind), make_batch()
+    attentions = [layer.attention.self for layer in model.bert.encoder.layer]
+    attentions[1].key.register_forward_hook(lambda module, inputs, output: 2 * output)
+    with torch.no_grad():
+        expected = model(**batch).logits
+        with model.with_stacked_weights():
+            assert [attention.stacked is None for attention in attentions] == [False, True]
+            torch.testing.assert_close(model(**batch).logits, expected)
+
+
+@PADDINGS
 def test_the_last_layer_of_the_first_token_is_that_of_all(kind, make_model, make_batch, padding):
     model = make_model(kind, "sdpa", **WITHOUT_DROPOUT).double()
     batch = make_batch(3, 9, padding)

@@ -1,0 +1,90 @@
+"""What K contexts of a text cost in one pass, beside one context, and what sharing the lower layers does to accuracy.
+
+    python benchmarks/contexts.py --threads 2 --runs outputs/together/m6 outputs/together/m3 outputs/together/m2
+
+A text of `length` tokens asked about K contexts, (B, K) context ids, against the same texts asked about one, with m
+guided layers; and against K passes of one context each. Random weights; the calls take turns in one run. With `--runs`
+the test scores of runs of `run_absa.py` stand in a second table, by their `num_context_layers`.
+"""
+
+import json
+import sys
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from models import cell
+from timing import SIZES, inference, make_batch, make_model, medians, training_step, where
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from arguments import parse  # noqa: E402  # from examples/
+from results import summarise  # noqa: E402
+
+
+@dataclass
+class BenchmarkArguments:
+    """What to measure."""
+
+    size: str = field(default="minilm", metadata={"choices": sorted(SIZES), "help": "Size of the model."})
+    length: int = field(default=40, metadata={"help": "Tokens of a text."})
+    batch_size: int = field(default=8, metadata={"help": "Texts of a batch."})
+    num_contexts: list[int] = field(default_factory=lambda: [1, 2, 4, 8], metadata={"help": "K."})
+    rounds: int = field(default=12, metadata={"help": "Turns of each call, after three that are not counted."})
+    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
+    runs: list[str] = field(default_factory=list, metadata={"help": "Output folders of run_absa.py."})
+
+
+def accuracy_table(folders: list[str]):
+    """Test scores of runs, those with the same number of guided layers as seeds of one row."""
+    by_layers, names = {}, []
+    for folder in folders:
+        results = json.loads((Path(folder) / "all_results.json").read_text(encoding="utf-8"))
+        layers = results["arguments"]["num_context_layers"] or "all"
+        names = results["main_scores"]
+        for seed, result in results["seeds"].items():
+            scores = result[results["split"]]
+            undefined = float("nan")
+            by_layers.setdefault(layers, {})[seed] = {
+                name: undefined if scores[name] is None else scores[name] for name in names
+            }
+    print("\n| guided layers | seeds | " + " | ".join(name.replace("_", " ") for name in names) + " |")
+    print("|---|---|" + "---|" * len(names))
+    for layers, of_seeds in by_layers.items():
+        summary = summarise(of_seeds)
+        print(f"| {layers} | {len(of_seeds)} | " + " | ".join(cell(summary[name]) for name in names) + " |")
+
+
+def main(arguments: BenchmarkArguments):
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    num_layers = make_model("BERT", arguments.size).config.num_hidden_layers
+    guided = sorted({num_layers, num_layers // 2, 2}, reverse=True)
+    print(
+        f"{arguments.size}, float32, {arguments.batch_size} texts of {arguments.length} tokens, {where('cpu')}\n\n"
+        "| | K | " + " | ".join(f"m = {m}, ms | to one | to K passes" for m in guided) + " |"
+    )
+    print("|---|---|" + "---|---|---|" * len(guided))
+    models = {m: make_model("QACG-BERT", arguments.size, num_context_layers=m) for m in guided}
+    for kind in (inference, training_step):
+        calls = {
+            (m, k): kind(model, make_batch(model, arguments.batch_size, arguments.length, num_contexts=k), nullcontext)
+            for m, model in models.items()
+            for k in sorted({1, *arguments.num_contexts})
+        }
+        taken = {key: middle for key, (middle, _) in medians(calls, arguments.rounds).items()}
+        for k in arguments.num_contexts:
+            cells = []
+            for m in guided:
+                cells += [f"{1000 * taken[m, k]:.1f}", f"{taken[m, k] / taken[m, 1]:.2f}"]
+                cells.append(f"{taken[m, k] / (k * taken[m, 1]):.2f}")
+            print(f"| {kind.__name__.replace('_', ' ')} | {k} | {' | '.join(cells)} |", flush=True)
+    if arguments.runs:
+        accuracy_table(arguments.runs)
+
+
+if __name__ == "__main__":
+    main(parse(BenchmarkArguments))

@@ -1,0 +1,89 @@
+"""One epoch of SentiHood, wall clock: the recipe's way of training against the plain one, and what each has learned.
+
+    python benchmarks/epoch.py configuration/recipes/sentihood_minilm.yaml --data_dir DIR --seeds 42 43
+
+"plain" pads every row to 128 tokens, draws rows in any order, and computes in float32 with eager attention. "recipe"
+is what `run_absa.py` does: rows of like length share a batch, padded to the longest of it; fused attention; bfloat16
+where the recipe says so. Both have the recipe's batch size, learning rate and optimizer. The training loss is the mean
+over the epoch; validation is scored once, after it. The options are those of `run_absa.py`.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from scipy.special import log_softmax, softmax
+from transformers import DataCollatorWithPadding, set_seed
+
+from timing import where
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+import run_absa  # noqa: E402  # from examples/
+from backbones import build_config, load_model, load_tokenizer, resolve_backbone  # noqa: E402
+
+PADDED_TO = 128
+WAYS = {  # attention, arguments of the Trainer, of the collator
+    "plain": (
+        "eager",
+        {"bf16": False, "train_sampling_strategy": "random"},
+        {"padding": "max_length"},
+    ),
+    "recipe": ("sdpa", {}, {}),
+}
+
+
+def train(way: str, seed: int, task, model_arguments, training_arguments) -> tuple[float, float, float, float]:
+    """Seconds, mean training loss, and loss and strict accuracy on the validation split."""
+    attention, changes, padding = WAYS[way]
+    set_seed(seed)
+    backbone = resolve_backbone(model_arguments.model_name_or_path)
+    config = build_config(model_arguments.model_type, backbone, task.contexts, task.label_names)
+    tokenizer = load_tokenizer(backbone, config)
+    tokenizer.model_max_length = min(PADDED_TO, config.max_position_embeddings)
+    rows = {
+        name: run_absa.features(name, task.splits[name], task.label_names, task.contexts, tokenizer, config, False)[0]
+        for name in ("train", "validation")
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = run_absa.one_seed(training_arguments, Path(folder), seed, "loss")
+        fixed = {"num_train_epochs": 1, "save_strategy": "no", "eval_strategy": "no", "load_best_model_at_end": False}
+        for name, value in {**fixed, **changes}.items():
+            setattr(arguments, name, value)
+        multiple = 8 if arguments.bf16 else None
+        trainer = run_absa.ABSATrainer(
+            model=load_model(backbone, config, attention),
+            args=arguments,
+            train_dataset=rows["train"],
+            data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=multiple, **padding),
+            processing_class=tokenizer,
+            balance_labels=False,
+        )
+        metrics = trainer.train().metrics
+        logits = trainer.predict(rows["validation"]).predictions.astype(float)
+    gold = run_absa.gold(task.splits["validation"], task.label_names)
+    loss = -log_softmax(logits, axis=-1)[np.arange(len(gold)), gold].mean()
+    scores = task.score_rows(task.splits["validation"], softmax(logits, axis=-1))
+    return metrics["train_runtime"], metrics["train_loss"], loss, scores["strict_accuracy"]
+
+
+def main(argv: list[str]):
+    model_arguments, data_arguments, training_arguments = run_absa.parse_arguments(argv)
+    task = run_absa.load_task(data_arguments)
+    print(f"{len(task.splits['train']['id'])} rows, {where('cpu')}\n")
+    print("| | seed | seconds | training loss | validation loss | strict accuracy |")
+    print("|---|---|---|---|---|---|")
+    seconds = {}
+    for seed in data_arguments.seeds:
+        for way in WAYS:
+            *figures, accuracy = train(way, seed, task, model_arguments, training_arguments)
+            seconds.setdefault(way, []).append(figures[0])
+            cells = [f"{figures[0]:.0f}", *(f"{loss:.4f}" for loss in figures[1:]), f"{100 * accuracy:.1f}"]
+            print(f"| {way} | {seed} | {' | '.join(cells)} |", flush=True)
+    print(f"\nplain / recipe: {sum(seconds['plain']) / sum(seconds['recipe']):.2f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

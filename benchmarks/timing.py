@@ -1,0 +1,127 @@
+"""What the benchmarks of the models share: sizes, batches, what is timed, and how."""
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from transformers import BertConfig, BertForSequenceClassification
+
+from modeling_qacg_bert import (
+    CGBertConfig,
+    CGBertForSequenceClassification,
+    QACGBertConfig,
+    QACGBertForSequenceClassification,
+)
+
+SIZES = {
+    "minilm": {
+        "hidden_size": 384,
+        "num_hidden_layers": 6,
+        "num_attention_heads": 12,
+        "intermediate_size": 1536,
+    },
+    "base": {},
+    "tiny": {  # to see that a benchmark runs
+        "vocab_size": 2000,
+        "hidden_size": 32,
+        "num_hidden_layers": 4,
+        "num_attention_heads": 4,
+        "intermediate_size": 64,
+    },
+}
+MODELS = {
+    "BERT": (BertConfig, BertForSequenceClassification),
+    "CG-BERT": (CGBertConfig, CGBertForSequenceClassification),
+    "QACG-BERT": (QACGBertConfig, QACGBertForSequenceClassification),
+}
+WARM_UP = 3  # rounds that are not counted
+
+
+def make_model(name: str, size: str, device: str = "cpu", **fields) -> torch.nn.Module:
+    """A classifier with random weights, on PyTorch's fused attention."""
+    config_class, model_class = MODELS[name]
+    config = config_class(num_labels=3, **SIZES[size], **fields)
+    return model_class._from_config(config, attn_implementation="sdpa").to(device)
+
+
+def make_batch(model, num_texts: int, length: int, device: str = "cpu", num_contexts: int | None = None) -> dict:
+    """Random texts (num_texts, length) without padding, with one context each or (num_texts, num_contexts)."""
+    asked = (num_texts,) if num_contexts is None else (num_texts, num_contexts)
+    batch = {
+        "input_ids": torch.randint(1000, model.config.vocab_size, (num_texts, length), device=device),
+        "attention_mask": torch.ones(num_texts, length, dtype=torch.long, device=device),
+        "token_type_ids": torch.zeros(num_texts, length, dtype=torch.long, device=device),
+        "labels": torch.randint(3, asked, device=device),
+    }
+    if model.config.model_type != "bert":
+        batch["context_ids"] = torch.randint(8, asked, device=device)
+    return batch
+
+
+def training_step(model, batch: dict, autocast: Callable) -> Callable:
+    """Forward, backward and the optimizer's step, with dropout."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
+
+    def step():
+        model.train()
+        with autocast():
+            loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return step
+
+
+def inference(model, batch: dict, autocast: Callable) -> Callable:
+    """Logits."""
+    unlabelled = {name: tensor for name, tensor in batch.items() if name != "labels"}
+
+    def forward():
+        model.eval()
+        with torch.inference_mode(), autocast():
+            model(**unlabelled)
+
+    return forward
+
+
+def seconds(call: Callable, device: str = "cpu") -> float:
+    start = time.perf_counter()
+    call()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def medians(calls: dict[str, Callable], rounds: int, device: str = "cpu") -> dict[str, tuple[float, float]]:
+    """Median seconds of each call, and half the distance of the quartiles. They take turns, so that what else the
+    machine does falls on all alike."""
+    taken = {name: [] for name in calls}
+    for number in range(WARM_UP + rounds):
+        for name, call in calls.items():
+            elapsed = seconds(call, device)
+            if number >= WARM_UP:
+                taken[name].append(elapsed)
+    found = {}
+    for name, values in taken.items():
+        low, middle, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+        found[name] = (middle, (high - low) / 2)
+    return found
+
+
+def where(device: str) -> str:
+    """The machine and what computes on it."""
+    if device == "cuda":
+        return f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}"
+    return f"{processor()}, {torch.get_num_threads()} threads, PyTorch {torch.__version__}"
+
+
+def processor() -> str:
+    """The processor's name where the system tells it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
