@@ -5,11 +5,13 @@
 "plain" pads every row to 128 tokens, draws rows in any order, and computes in float32 with eager attention. "recipe"
 is what `run_absa.py` does: rows of like length share a batch, padded to the longest of it; fused attention; bfloat16
 where the recipe says so. Both have the recipe's batch size, learning rate and optimizer. The training loss is the mean
-over the epoch; validation is scored once, after it. The options are those of `run_absa.py`.
+over the epoch; validation is scored once, after it. "batches alone" is an epoch of making batches without a model. The
+options are those of `run_absa.py`.
 """
 
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -35,8 +37,8 @@ WAYS = {  # attention, arguments of the Trainer, of the collator
 }
 
 
-def train(way: str, seed: int, task, model_arguments, training_arguments) -> tuple[float, float, float, float]:
-    """Seconds, mean training loss, and loss and strict accuracy on the validation split."""
+def train(way: str, seed: int, task, model_arguments, training_arguments) -> tuple[float, ...]:
+    """Seconds of training and of making its batches alone, mean training loss, and validation loss and accuracy."""
     attention, changes, padding = WAYS[way]
     set_seed(seed)
     backbone = resolve_backbone(model_arguments.model_name_or_path)
@@ -62,25 +64,34 @@ def train(way: str, seed: int, task, model_arguments, training_arguments) -> tup
             balance_labels=False,
         )
         metrics = trainer.train().metrics
+        start = time.perf_counter()
+        for _ in trainer.get_train_dataloader():
+            pass
+        batches_alone = time.perf_counter() - start
         logits = trainer.predict(rows["validation"]).predictions.astype(float)
     gold = run_absa.gold(task.splits["validation"], task.label_names)
     loss = -log_softmax(logits, axis=-1)[np.arange(len(gold)), gold].mean()
     scores = task.score_rows(task.splits["validation"], softmax(logits, axis=-1))
-    return metrics["train_runtime"], metrics["train_loss"], loss, scores["strict_accuracy"]
+    return metrics["train_runtime"], batches_alone, metrics["train_loss"], loss, scores["strict_accuracy"]
 
 
 def main(argv: list[str]):
     model_arguments, data_arguments, training_arguments = run_absa.parse_arguments(argv)
     task = run_absa.load_task(data_arguments)
     print(f"{len(task.splits['train']['id'])} rows, {where('cpu')}\n")
-    print("| | seed | seconds | training loss | validation loss | strict accuracy |")
-    print("|---|---|---|---|---|---|")
+    print("| | seed | seconds | batches alone | training loss | validation loss | strict accuracy |")
+    print("|---|---|---|---|---|---|---|")
     seconds = {}
     for seed in data_arguments.seeds:
         for way in WAYS:
-            *figures, accuracy = train(way, seed, task, model_arguments, training_arguments)
-            seconds.setdefault(way, []).append(figures[0])
-            cells = [f"{figures[0]:.0f}", *(f"{loss:.4f}" for loss in figures[1:]), f"{100 * accuracy:.1f}"]
+            *times, training_loss, loss, accuracy = train(way, seed, task, model_arguments, training_arguments)
+            seconds.setdefault(way, []).append(times[0])
+            cells = [
+                *(f"{taken:.1f}" for taken in times),
+                f"{training_loss:.4f}",
+                f"{loss:.4f}",
+                f"{100 * accuracy:.1f}",
+            ]
             print(f"| {way} | {seed} | {' | '.join(cells)} |", flush=True)
     print(f"\nplain / recipe: {sum(seconds['plain']) / sum(seconds['recipe']):.2f}")
 

@@ -104,5 +104,5 @@ def test_epoch(recipe: Path, run_script):
     printed = run_script("benchmarks/epoch.py", recipe, "--seeds", "1").stdout
     rows = cells_of(printed)[2:]
     assert [row[:2] for row in rows] == [["plain", "1"], ["recipe", "1"]]
-    assert all(0.1 < float(row[3]) < 3 for row in rows)
+    assert all(float(row[2]) > float(row[3]) > 0 and 0.1 < float(row[4]) < 3 for row in rows)
     assert "plain / recipe: " in printed
