@@ -87,7 +87,7 @@ def main(argv: list[str]):
             *times, training_loss, loss, accuracy = train(way, seed, task, model_arguments, training_arguments)
             seconds.setdefault(way, []).append(times[0])
             cells = [
-                *(f"{taken:.1f}" for taken in times),
+                *(f"{taken:.2f}" for taken in times),
                 f"{training_loss:.4f}",
                 f"{loss:.4f}",
                 f"{100 * accuracy:.1f}",

@@ -27,7 +27,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 from arguments import parse  # noqa: E402  # from examples/
-from export_onnx import export, quantise, quiet, session  # noqa: E402  # from examples/
+from export_onnx import export, quantise, session  # noqa: E402  # from examples/
+from quantisation import int8  # noqa: E402  # from examples/
 from tasks import as_strings, choose  # noqa: E402  # from examples/
 
 SCORES = ("strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc")
@@ -43,12 +44,6 @@ class BenchmarkArguments:
     num_rows: int | None = field(default=None, metadata={"help": "Rows of the test split, for a try (default: all)."})
     batch_size: int = field(default=32, metadata={"help": "Rows in a forward pass (default: 32)."})
     threads: int = field(default=1, metadata={"help": "Threads of PyTorch and of onnxruntime (default: 1)."})
-
-
-def int8(model: nn.Module) -> nn.Module:
-    """A copy whose linear layers have weights of 8 bits."""
-    with quiet():  # PyTorch would have this done by torchao, a package of its own
-        return torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
 
 
 def size_mb(model: nn.Module, folder: str) -> float:

@@ -1,9 +1,9 @@
 """QACG-BERT's attention as Triton kernels: one pass over keys, context keys and values, and O(n) memory.
 
-Written for CUDA. No (n, n) tensor is stored, forward or backward: blocks of scores live in registers, and the backward
-pass computes them again (FlashAttention-2, Dao 2023). Equation numbers are those of Wu & Ong (2021); i is a row (query),
-j a column (key), s = 1/√d, and D_ij the dropout mask over its keeping probability, the same for both halves as in
-`quasi_attention_eager`.
+Written for CUDA. No (n, n) tensor is stored, forward or backward: blocks of scores live in registers, and the
+backward pass computes them again (FlashAttention-2, Dao 2023). Equation numbers are those of Wu & Ong (2021); i is a
+row (query), j a column (key), s = 1/√d, and D_ij the dropout mask over its keeping probability, the same for both
+halves as in `quasi_attention_eager`.
 
 Forward, for one row:
     P_ij = exp(s Q_i·K_j - L_i), L_i = log Σ_j exp(s Q_i·K_j)       eq. 1: softmax, with a running maximum and sum
@@ -24,15 +24,14 @@ difference of rounded sums over both, dO·O - λ dλ, would be lost in their rou
 One kernel sums over j (dQ, dC_Q, dλ, δ), one over i (dK, dC_K, dV); none uses atomics, so results are reproducible.
 """
 
-import math
-
 import torch
 
 try:
     import triton
     import triton.language as tl
-except ImportError:  # CPUs and systems that Triton is not made for: `is_available` says so
-    triton = tl = None
+    from triton.language import constexpr
+except ImportError:  # there is none for this system: `is_available` says so
+    triton = tl = constexpr = None
 
 
 def _jit(function):
@@ -44,7 +43,7 @@ DTYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
 @_jit
-def _load_rows(pointer, rows, num_rows, stride, head_size: "tl.constexpr", block_d: "tl.constexpr"):
+def _load_rows(pointer, rows, num_rows, stride, head_size: constexpr, block_d: constexpr):
     """Rows of an (n, d) matrix, with zeros beyond its end and beyond d."""
     features = tl.arange(0, block_d)
     inside = rows[:, None] < num_rows
@@ -54,7 +53,7 @@ def _load_rows(pointer, rows, num_rows, stride, head_size: "tl.constexpr", block
 
 
 @_jit
-def _store_rows(pointer, values, rows, num_rows, stride, head_size: "tl.constexpr", block_d: "tl.constexpr"):
+def _store_rows(pointer, values, rows, num_rows, stride, head_size: constexpr, block_d: constexpr):
     features = tl.arange(0, block_d)
     inside = rows[:, None] < num_rows
     if head_size != block_d:
@@ -63,7 +62,7 @@ def _store_rows(pointer, values, rows, num_rows, stride, head_size: "tl.constexp
 
 
 @_jit
-def _attended_range(mask_ptr, num_keys, block: "tl.constexpr"):
+def _attended_range(mask_ptr, num_keys, block: constexpr):
     """The first key that is not padding and the one after the last: a batch's padding is mostly at one end."""
     first = num_keys
     end = 0
@@ -76,7 +75,7 @@ def _attended_range(mask_ptr, num_keys, block: "tl.constexpr"):
 
 
 @_jit
-def _kept(seed, head, rows, first_column, threshold, block_m: "tl.constexpr", block_n: "tl.constexpr"):
+def _kept(seed, head, rows, first_column, threshold, block_m: constexpr, block_n: constexpr):
     """Which weights of a block dropout keeps, (block_m, block_n), as a function of seed, head, row and column only.
 
     One Philox call makes the four numbers of columns 4c to 4c + 3; seven rounds pass all known tests (Salmon et al.
@@ -124,16 +123,16 @@ def _forward_kernel(
     quasi_attention_scale,
     drop_threshold,
     keep_scale,
-    has_mask: "tl.constexpr",
-    has_dropout: "tl.constexpr",
-    for_backward: "tl.constexpr",
-    head_size: "tl.constexpr",
-    block_d: "tl.constexpr",
-    block_m: "tl.constexpr",
-    block_n: "tl.constexpr",
-    precision: "tl.constexpr",
+    has_mask: constexpr,
+    has_dropout: constexpr,
+    for_backward: constexpr,
+    head_size: constexpr,
+    block_d: constexpr,
+    block_m: constexpr,
+    block_n: constexpr,
+    precision: constexpr,
 ):
-    """A block of rows of one head: output, softmax half (both (B, n, h, d)) and log2 of the softmax's sum (B, h, n)."""
+    """A block of rows of one head: output and softmax half, (B, n, h, d), and log2 of the softmax's sum, (B, h, n)."""
     row_blocks = tl.cdiv(num_queries, block_m)
     batch_head = tl.program_id(0) // row_blocks
     batch = (batch_head // num_heads).to(tl.int64)
@@ -246,13 +245,13 @@ def _backward_rows_kernel(
     quasi_attention_scale,
     drop_threshold,
     keep_scale,
-    has_mask: "tl.constexpr",
-    has_dropout: "tl.constexpr",
-    head_size: "tl.constexpr",
-    block_d: "tl.constexpr",
-    block_m: "tl.constexpr",
-    block_n: "tl.constexpr",
-    precision: "tl.constexpr",
+    has_mask: constexpr,
+    has_dropout: constexpr,
+    head_size: constexpr,
+    block_d: constexpr,
+    block_m: constexpr,
+    block_n: constexpr,
+    precision: constexpr,
 ):
     """A block of rows of one head: dQ and dC_Q (B, n, h, d), dλ and δ (B, h, n)."""
     row_blocks = tl.cdiv(num_queries, block_m)
@@ -368,13 +367,13 @@ def _backward_columns_kernel(
     quasi_attention_scale,
     drop_threshold,
     keep_scale,
-    has_mask: "tl.constexpr",
-    has_dropout: "tl.constexpr",
-    head_size: "tl.constexpr",
-    block_d: "tl.constexpr",
-    block_m: "tl.constexpr",
-    block_n: "tl.constexpr",
-    precision: "tl.constexpr",
+    has_mask: constexpr,
+    has_dropout: constexpr,
+    head_size: constexpr,
+    block_d: constexpr,
+    block_m: constexpr,
+    block_n: constexpr,
+    precision: constexpr,
 ):
     """A block of columns of one head: dK, dV and dC_K (B, n, h, d). All blocks are (keys, queries) here."""
     column_blocks = tl.cdiv(num_keys, block_n)
@@ -429,7 +428,7 @@ def _backward_columns_kernel(
         weights_grad = tl.dot(value, tl.trans(grad), input_precision=precision)  # A'
         if has_dropout:
             kept = tl.trans(_kept(seed, batch_head, rows, first_column, drop_threshold, block_m, block_n))
-            weights = tl.where(kept, weights * keep_scale, 0.0)
+            weights = tl.where(kept, weights, 0.0)
             weights_grad = tl.where(kept, weights_grad * keep_scale, 0.0)
 
         value_grad = tl.dot(weights.to(grad.dtype), grad, value_grad, input_precision=precision)
@@ -443,5 +442,279 @@ def _backward_columns_kernel(
     stride = num_heads * head_size
     offset = batch * num_keys * stride + head * head_size
     _store_rows(key_grad_ptr + offset, key_grad * scale, columns, num_keys, stride, head_size, block_d)
-    _store_rows(value_grad_ptr + offset, value_grad, columns, num_keys, stride, head_size, block_d)
+    _store_rows(value_grad_ptr + offset, value_grad * keep_scale, columns, num_keys, stride, head_size, block_d)
     _store_rows(context_key_grad_ptr + offset, context_key_grad * scale, columns, num_keys, stride, head_size, block_d)
+
+
+# Rows and columns of a block, warps, stages; fixed, so that no first call waits for a search. Through a kernel's loop
+# two sums of a block's rows or columns by d numbers stand in registers (in the column kernel three), and within a turn
+# three blocks of scores and Philox's numbers: of the sizes tried with the compiler, which needs no device, these are
+# the largest that spill next to nothing in any kernel. 64 rows by four warps is the least that Hopper's matrix unit
+# (wgmma) takes; texts are short, and larger blocks would waste more on the last. Two or three stages load the next
+# blocks while the present ones are multiplied, and shared memory (30 to 100 KB) still holds two programs or more.
+_HOPPER = {
+    ("forward", 64): (64, 32, 4, 3),
+    ("forward", 128): (64, 32, 8, 2),
+    ("backward_rows", 64): (64, 32, 4, 2),
+    ("backward_rows", 128): (64, 32, 8, 2),
+    ("backward_columns", 64): (32, 64, 4, 2),
+    ("backward_columns", 128): (16, 64, 8, 2),
+}
+_AMPERE = {
+    ("forward", 64): (64, 32, 4, 2),
+    ("forward", 128): (64, 32, 8, 2),
+    ("backward_rows", 64): (32, 32, 4, 2),
+    ("backward_rows", 128): (64, 32, 8, 2),
+    ("backward_columns", 64): (32, 32, 4, 2),
+    ("backward_columns", 128): (32, 32, 8, 2),
+}
+_FLOAT32 = {64: (32, 32, 4, 1), 128: (16, 32, 8, 1)}  # no tensor cores: operands too stand in registers
+
+
+def _launch_options(kernel: str, dtype: torch.dtype, block_d: int, num_queries: int, is_hopper: bool) -> dict:
+    size = 64 if block_d <= 64 else 128
+    table = _HOPPER if is_hopper else _AMPERE
+    chosen = _FLOAT32[size] if dtype == torch.float32 else table[kernel, size]
+    options = dict(zip(("block_m", "block_n", "num_warps", "num_stages"), chosen, strict=True))
+    if num_queries <= 16:  # the classifier's last layer has one; 16 is the least that a product takes
+        options["block_m"] = 16
+    return options
+
+
+def _arguments(states: list[torch.Tensor], quasi_attention_scale: float, dropout: float) -> list[int | float]:
+    """What all kernels take after the pointers: strides, sizes and factors."""
+    query, key = states[:2]
+    strides = [stride for tensor in states for stride in tensor.stride()[:3]]
+    # A weight is kept if 31 random bits are at least this.
+    threshold = round(dropout * 2**31)
+    keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
+    factors = [query.shape[-1] ** -0.5, float(quasi_attention_scale), threshold, keep_scale]
+    return [*strides, query.shape[1], query.shape[2], key.shape[2], *factors]
+
+
+def _constants(kernel: str, query: torch.Tensor, key_mask: torch.Tensor | None, dropout: float) -> dict:
+    block_d = max(16, 1 << (query.shape[-1] - 1).bit_length())
+    is_hopper = query.is_cuda and torch.cuda.get_device_capability(query.device)[0] in (9, 10)
+    return {
+        "has_mask": key_mask is not None,
+        "has_dropout": dropout > 0,
+        "head_size": query.shape[-1],
+        "block_d": block_d,
+        # What float32 is asked for is float32: no rounding to tf32.
+        "precision": "ieee" if query.dtype == torch.float32 else None,
+        **_launch_options(kernel, query.dtype, block_d, query.shape[2], is_hopper),
+    }
+
+
+def _empty_heads(like: torch.Tensor) -> torch.Tensor:
+    """(B, h, n, d) whose memory is (B, n, h, d), which is how the layers before and after have it."""
+    batch, heads, rows, size = like.shape
+    return like.new_empty(batch, rows, heads, size).transpose(1, 2)
+
+
+# Operators of PyTorch, so that torch.compile takes them as they are instead of looking inside. Each copy of this file,
+# of a package or of a checkpoint's own code, has its own namespace: a second registration would undo the first.
+_NAMESPACE = __name__.replace(".", "_")
+
+
+@torch.library.custom_op(f"{_NAMESPACE}::forward", mutates_args=())
+def _forward(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    context_query: torch.Tensor,
+    context_key: torch.Tensor,
+    gate: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    seed: torch.Tensor | None,
+    quasi_attention_scale: float,
+    dropout: float,
+    for_backward: bool,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Output, and for backward softmax half and log2 of the softmax's sum; the last two are empty otherwise."""
+    output, softmax_half, log_sum = _empty_forward(query, for_backward)
+    constants = _constants("forward", query, key_mask, dropout)
+    batch, heads, num_queries, _ = query.shape
+    states = [query, key, value, context_query, context_key]
+    with torch.cuda.device_of(query):
+        _forward_kernel[(batch * heads * triton.cdiv(num_queries, constants["block_m"]),)](
+            *states,
+            gate,
+            key_mask,
+            seed,
+            output,
+            softmax_half,
+            log_sum,
+            *_arguments(states, quasi_attention_scale, dropout),
+            for_backward=for_backward,
+            **constants,
+        )
+    return output, softmax_half, log_sum
+
+
+def _empty_forward(query: torch.Tensor, for_backward: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    batch, heads, rows, size = query.shape
+    softmax_half = query.new_empty((batch, rows, heads, size) if for_backward else 0)
+    log_sum = query.new_empty((batch, heads, rows) if for_backward else 0, dtype=torch.float32)
+    return _empty_heads(query), softmax_half, log_sum
+
+
+@_forward.register_fake
+def _(query, key, value, context_query, context_key, gate, key_mask, seed, scale, dropout, for_backward):
+    return _empty_forward(query, for_backward)
+
+
+@torch.library.custom_op(f"{_NAMESPACE}::backward", mutates_args=())
+def _backward(
+    grad: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    context_query: torch.Tensor,
+    context_key: torch.Tensor,
+    gate: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    seed: torch.Tensor | None,
+    softmax_half: torch.Tensor,
+    log_sum: torch.Tensor,
+    quasi_attention_scale: float,
+    dropout: float,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Gradients of query, key, value, context query, context key and gate."""
+    states = [query, key, value, context_query, context_key]
+    gradients = [_empty_heads(state) for state in states]
+    gate_grad, delta = torch.empty_like(gate), torch.empty_like(log_sum)
+    grad = _with_adjacent_features(grad)
+    batch, heads, num_queries, _ = query.shape
+    arguments = _arguments([*states, grad], quasi_attention_scale, dropout)
+    with torch.cuda.device_of(query):
+        constants = _constants("backward_rows", query, key_mask, dropout)
+        _backward_rows_kernel[(batch * heads * triton.cdiv(num_queries, constants["block_m"]),)](
+            *states,
+            gate,
+            key_mask,
+            seed,
+            softmax_half,
+            log_sum,
+            grad,
+            gradients[0],
+            gradients[3],
+            gate_grad,
+            delta,
+            *arguments,
+            **constants,
+        )
+        constants = _constants("backward_columns", query, key_mask, dropout)
+        _backward_columns_kernel[(batch * heads * triton.cdiv(key.shape[2], constants["block_n"]),)](
+            *states,
+            gate,
+            key_mask,
+            seed,
+            log_sum,
+            delta,
+            grad,
+            gradients[1],
+            gradients[2],
+            gradients[4],
+            *arguments,
+            **constants,
+        )
+    return *gradients, gate_grad
+
+
+@_backward.register_fake
+def _(grad, query, key, value, context_query, context_key, gate, *_):
+    return *(_empty_heads(state) for state in (query, key, value, context_query, context_key)), torch.empty_like(gate)
+
+
+def _save_for_backward(ctx, inputs, output):
+    *tensors, ctx.quasi_attention_scale, ctx.dropout, _ = inputs
+    ctx.save_for_backward(*tensors, *output[1:])
+    ctx.mark_non_differentiable(*output[1:])
+
+
+def _differentiate(ctx, grad, *_):
+    gradients = _backward(grad, *ctx.saved_tensors, ctx.quasi_attention_scale, ctx.dropout)
+    return *gradients, None, None, None, None, None
+
+
+_forward.register_autograd(_differentiate, setup_context=_save_for_backward)
+
+
+def _with_adjacent_features(states: torch.Tensor) -> torch.Tensor:
+    return states if states.stride(-1) == 1 else states.contiguous()
+
+
+def is_available() -> bool:
+    """Whether there is a Triton and something for it to run on: a CUDA device, or its interpreter."""
+    return triton is not None and (torch.cuda.is_available() or _is_interpreted())
+
+
+def _is_interpreted() -> bool:
+    # TRITON_INTERPRET=1, where the CPU plays the device, decides what `triton.jit` returns.
+    return triton is not None and not isinstance(_forward_kernel, triton.JITFunction)
+
+
+def quasi_attention_triton(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    context_query: torch.Tensor,
+    context_key: torch.Tensor,
+    gate: torch.Tensor,
+    key_mask: torch.Tensor | None,
+    quasi_attention_scale: float = 1.0,
+    dropout: float = 0.0,
+) -> tuple[torch.Tensor, None]:
+    """`quasi_attention_eager` without the weights, in one kernel that stores no (n, n) tensor.
+
+    Dropout drops weights of the composed attention, as in `eager`; the generator of the tensors' device seeds it.
+    A text that is padding only gives 0 and has no gradients, as with `quasi_attention_sdpa`; `quasi_attention_eager`
+    gives it the mean of its values.
+
+    Args:
+        query, context_query: (B, h, n_q, d), of any strides; n_q may be smaller than n.
+        key, value, context_key: (B, h, n, d).
+        gate: `quasi_gate`, (B, h, n_q, 1).
+        key_mask: True at the keys to attend to, (B, 1, 1, n); None where there is no padding.
+        quasi_attention_scale: α.
+        dropout: probability of dropping a weight of the composed attention.
+    Returns:
+        The output (B, h, n_q, d), in the data type of the query, and None.
+    Raises:
+        RuntimeError: if Triton is not installed or the tensors are on no CUDA device.
+        ValueError: if the states' data types differ or are not float32, bfloat16 or float16, or d is above 128.
+    """
+    states = (query, key, value, context_query, context_key)
+    if triton is None:
+        raise RuntimeError('attn_implementation="triton" needs Triton: pip install triton, or choose "sdpa"')
+    if query.device.type != "cuda" and not _is_interpreted():
+        raise RuntimeError(
+            f'attn_implementation="triton" on device "{query.device}": move the model to a CUDA device, or choose '
+            '"sdpa"'
+        )
+    if query.dtype not in DTYPES or any(state.dtype != query.dtype for state in states):
+        dtypes = ", ".join(str(state.dtype) for state in states)
+        raise ValueError(
+            f'attn_implementation="triton" with states of {dtypes}: give all torch.float32, torch.bfloat16 or '
+            'torch.float16, or choose "sdpa"'
+        )
+    if query.shape[-1] > MAX_HEAD_SIZE:
+        raise ValueError(
+            f'attn_implementation="triton" with a head size of {query.shape[-1]}: it takes up to {MAX_HEAD_SIZE}; '
+            'choose "sdpa"'
+        )
+    if key_mask is not None:
+        key_mask = key_mask.expand(key.shape[0], 1, 1, key.shape[2]).contiguous().view(torch.uint8)
+    # Drawn where it is used, so that nobody waits for it, and outside the operator, which thus is a pure function.
+    seed = torch.randint(2**62, (1,), device=query.device) if dropout else None
+    output, _, _ = _forward(
+        *(_with_adjacent_features(state) for state in states),
+        gate.contiguous(),
+        key_mask,
+        seed,
+        quasi_attention_scale,
+        dropout,
+        torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*states, gate)),
+    )
+    return output, None
