@@ -495,6 +495,10 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
             with torch.no_grad():
                 for layer in layers:
                     layer.stacked = layer.stack()
+                    if torch.is_autocast_enabled(self.device.type):  # which would cast them at every product
+                        dtype = torch.get_autocast_dtype(self.device.type)
+                        weights = (layer.stacked.weight.to(dtype), layer.stacked.context_weight.to(dtype))
+                        layer.stacked = layer.stacked._replace(weight=weights[0], context_weight=weights[1])
             yield
         finally:
             for layer in layers:

@@ -54,6 +54,16 @@ def test_weights_stacked_once_give_the_same(kind, make_model, make_batch, paddin
     assert all(attention.stacked is None for attention in attentions)
 
 
+def test_stacked_weights_under_autocast(kind, make_model, make_batch):
+    model, batch = make_model(kind, "sdpa"), make_batch(3, 9, "left")
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        expected = model(**batch).logits
+        with model.with_stacked_weights():
+            assert model.bert.encoder.layer[0].attention.self.stacked.weight.dtype == torch.bfloat16
+            given = model(**batch).logits
+    torch.testing.assert_close(given.float(), expected.float(), rtol=5e-2, atol=1e-1)
+
+
 def test_stacked_weights_are_gone_after_an_error_and_a_change_counts_in_the_next_use(kind, make_model, make_batch):
     model, batch = make_model(kind), make_batch()
     with torch.no_grad():

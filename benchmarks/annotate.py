@@ -1,0 +1,150 @@
+"""Texts a second of examples/annotate.py: against a plain pipeline loop, and over corpora of growing size.
+
+    python benchmarks/annotate.py CHECKPOINT --data_dir DIR --sizes 1000 10000 100000
+
+CHECKPOINT is a SentiHood classifier, DIR holds sentihood-test.json, whose texts are repeated as often as it takes. The
+loop calls the pipeline with one text at a time; it and annotate.py work on as many threads, in processes of their own
+one after the other. Seconds of annotate.py are those of the whole process, with its start, and apart those of the
+annotating; memory is the most that its process held.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from datasets_scripts import load_absa_dataset
+from modeling_qacg_bert import AspectSentimentPipeline
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from arguments import parse  # noqa: E402  # from examples/
+
+TOLERANCE = 1e-5
+
+
+@dataclass
+class BenchmarkArguments:
+    """What to measure."""
+
+    checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
+    data_dir: str = field(
+        default=str(ROOT / "datasets_scripts" / "sample_corpus"),
+        metadata={"help": "Folder of the SentiHood files (default: the sample corpus)."},
+    )
+    sizes: list[int] = field(
+        default_factory=lambda: [1000, 10_000, 100_000], metadata={"help": "Texts of the corpora."}
+    )
+    loop_texts: int = field(default=500, metadata={"help": "Texts that the loop is given, too (default: 500)."})
+    batch_size: int = field(default=32, metadata={"help": "Questions annotate.py answers at once (default: 32)."})
+    shard_size: int = field(default=5000, metadata={"help": "Texts of a shard (default: 5000)."})
+    threads: int = field(default=1, metadata={"help": "Threads of PyTorch (default: 1)."})
+    bf16: bool = field(default=False, metadata={"help": "annotate.py computes in bfloat16 (default: float32)."})
+    int8: bool = field(default=False, metadata={"help": "annotate.py computes in 8 bits (default: float32)."})
+
+
+@dataclass
+class Measured:
+    """One run of annotate.py: its rows, seconds with and without its start, and the most memory, in MB."""
+
+    rows: pd.DataFrame
+    total_s: float
+    annotating_s: float
+    memory_mb: float
+
+
+def annotate(arguments: BenchmarkArguments, texts: list[str], folder: Path) -> Measured:
+    """Annotates texts in a process of its own."""
+    folder.mkdir()
+    corpus, output_dir, printed = folder / "texts.jsonl", folder / "annotated", folder / "printed"
+    with open(corpus, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
+    command = [sys.executable, str(ROOT / "examples" / "annotate.py"), arguments.checkpoint, str(corpus)]
+    command += ["--output_dir", str(output_dir), "--return_all"]
+    command += ["--batch_size", str(arguments.batch_size), "--shard_size", str(arguments.shard_size)]
+    command += [f"--{name}" for name in ("bf16", "int8") if getattr(arguments, name)]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "ACCELERATE_USE_CPU": "true"}
+    start = time.perf_counter()
+    with open(printed, "w") as file:
+        process = subprocess.Popen(command, stdout=file, env=environment)
+        _, status, usage = os.wait4(process.pid, 0)
+    total_s = time.perf_counter() - start
+    if status:
+        sys.exit(f"annotate.py failed on {len(texts)} texts")
+    # Kilobytes, but for macOS, where they are bytes.
+    memory_mb = usage.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
+    annotating_s = float(re.search(r"texts in ([\d.]+) s", printed.read_text())[1])
+    files = sorted(output_dir.glob("annotations-*.parquet"))
+    return Measured(pd.concat(map(pd.read_parquet, files), ignore_index=True), total_s, annotating_s, memory_mb)
+
+
+def loop(arguments: BenchmarkArguments, texts: list[str]) -> tuple[list[dict], float]:
+    """All answers to texts that are asked about one by one, and the seconds it takes."""
+    model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32)
+    tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, device="cpu", return_all=True)
+    for text in texts[:20]:
+        pipe(text)
+    start = time.perf_counter()
+    answers = [answer for text in texts for answer in pipe(text)]
+    return answers, time.perf_counter() - start
+
+
+def check(answers: list[dict], rows: pd.DataFrame):
+    """The loop's answers are annotate.py's."""
+    if [(answer["target"], answer["aspect"]) for answer in answers] != list(
+        rows[["target", "aspect"]].itertuples(index=False, name=None)
+    ):
+        sys.exit("annotate.py and the loop have answered other questions")
+    labels = list(answers[0]["probabilities"])
+    given = torch.tensor(rows[[f"probability_{label}" for label in labels]].to_numpy())
+    expected = torch.tensor([list(answer["probabilities"].values()) for answer in answers])
+    same = sum(answer["label"] == label for answer, label in zip(answers, rows["label"], strict=True))
+    difference = (given - expected).abs().max().item()
+    print(f"same labels {same} of {len(answers)}, largest difference of a probability {difference:.1e}")
+    return same == len(answers) and difference <= TOLERANCE
+
+
+def main(arguments: BenchmarkArguments):
+    torch.set_num_threads(arguments.threads)
+    distinct = list(dict.fromkeys(load_absa_dataset("sentihood", data_dir=arguments.data_dir)["test"]["text"]))
+
+    def texts(number: int) -> list[str]:
+        return [distinct[index % len(distinct)] for index in range(number)]
+
+    bits = "bfloat16" if arguments.bf16 else "int8" if arguments.int8 else "float32"
+    print(f"{bits}, {arguments.threads} threads, batches of {arguments.batch_size}, PyTorch {torch.__version__}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        answers, loop_s = loop(arguments, texts(arguments.loop_texts))
+        measured = annotate(arguments, texts(arguments.loop_texts), Path(folder) / "loop")
+        print(f"{arguments.loop_texts} texts, {len(answers)} questions")
+        print(f"loop         {loop_s:7.1f} s  {arguments.loop_texts / loop_s:7.1f} texts/s")
+        print(
+            f"annotate.py  {measured.annotating_s:7.1f} s  {arguments.loop_texts / measured.annotating_s:7.1f} texts/s"
+        )
+        print(f"ratio        {loop_s / measured.annotating_s:7.2f}")
+        if not check(answers, measured.rows) and bits == "float32":
+            sys.exit(f"the two do not agree to {TOLERANCE}")
+
+        print(
+            "\n| texts | seconds | of them annotating | texts/s annotating | peak memory, MB |\n|---|---|---|---|---|"
+        )
+        for size in arguments.sizes:
+            measured = annotate(arguments, texts(size), Path(folder) / str(size))
+            cells = [f"{size:,}", f"{measured.total_s:.1f}", f"{measured.annotating_s:.1f}"]
+            cells += [f"{size / measured.annotating_s:.1f}", f"{measured.memory_mb:.0f}"]
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(parse(BenchmarkArguments, "checkpoint"))
