@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from datasets import load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -44,6 +45,20 @@ def test_export_as_the_readme_shows_it(tiny_classifier: Path, tmp_path: Path, ru
     words = command.replace("outputs/quickstart/seed-42", str(tiny_classifier)).replace("outputs", str(tmp_path))
     run_script(*words.split())
     assert (tmp_path / "onnx" / "model.int8.onnx").is_file()
+
+
+def test_annotation_as_the_readme_shows_it(tiny_classifier: Path, tmp_path: Path, run_script):
+    (command,) = re.findall(r"^python (examples/annotate.py .*)$", README, flags=re.MULTILINE)
+    (tmp_path / "reviews.csv").write_text("id,text\n7,Camden is dear\n8,\n9,Soho is safe\n", encoding="utf-8")
+    words = command.replace("outputs/quickstart/seed-42", str(tiny_classifier)).replace("outputs", str(tmp_path))
+    printed = run_script(*words.replace("reviews.csv", str(tmp_path / "reviews.csv")).split(), "--return_all").stdout
+    assert "1 rows were rejected" in printed
+    assert 'load_dataset("parquet", data_files="outputs/annotated/annotations-*.parquet")["train"]' in README
+    rows = load_dataset("parquet", data_files=str(tmp_path / "annotated" / "annotations-*.parquet"))["train"]
+    assert rows["target"][:] == ["Camden"] * 4 + ["Soho"] * 4
+    (described,) = re.findall(r"each thing that a text says: (.*?)\. With", README, flags=re.DOTALL)
+    given = dict.fromkeys(re.sub("probability_.*", "probability_<label>", name) for name in rows.column_names)
+    assert re.findall(r"`([\w<>]+)`", described) == [*given]
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)]+)\)", README))))
