@@ -86,7 +86,7 @@ def main(arguments: BenchmarkArguments):
                 cells = []
                 for name in models:
                     middle, spread = taken[name]
-                    cells.append(f"{1000 * middle:.1f} ±{1000 * spread:.1f}")
+                    cells.append(f"{1000 * middle:.2f} ±{1000 * spread:.2f}")
                     if name != "BERT":
                         cells.append(f"{middle / taken['BERT'][0]:.2f}")
                     if device == "cuda":

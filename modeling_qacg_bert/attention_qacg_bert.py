@@ -9,6 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from .triton_qacg_bert import quasi_attention_triton
+
 
 class QuasiAttentionWeights(NamedTuple):
     """What one layer of QACG-BERT attends to: the four quantities of the paper's figures 4 and 5."""
@@ -158,5 +160,9 @@ def _softmax_weights(query: torch.Tensor, key: torch.Tensor, key_mask: torch.Ten
     return torch.softmax(scores, dim=-1)  # eq. 1
 
 
-SOFTMAX_ATTENTION = {"eager": softmax_attention_eager, "sdpa": softmax_attention_sdpa}
-QUASI_ATTENTION = {"eager": quasi_attention_eager, "sdpa": quasi_attention_sdpa}
+SOFTMAX_ATTENTION = {
+    "eager": softmax_attention_eager,
+    "sdpa": softmax_attention_sdpa,
+    "triton": softmax_attention_sdpa,  # which is one kernel already
+}
+QUASI_ATTENTION = {"eager": quasi_attention_eager, "sdpa": quasi_attention_sdpa, "triton": quasi_attention_triton}

@@ -34,6 +34,7 @@ from .attention_qacg_bert import (
 )
 from .configuration_qacg_bert import CGBertConfig, ContextGuidedBertConfig, QACGBertConfig
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
+from .triton_qacg_bert import is_available
 
 
 class ContextLinear(nn.Linear):
@@ -503,6 +504,20 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
         finally:
             for layer in layers:
                 layer.stacked = None
+
+    def get_correct_attn_implementation(self, requested_attention: str | None, is_init_check: bool = False) -> str:
+        """As the base class, which knows the backends of Transformers and would refuse "triton".
+
+        Raises:
+            ImportError: if "triton" is asked for where there is no Triton or no CUDA device.
+        """
+        if requested_attention != "triton":
+            return super().get_correct_attn_implementation(requested_attention, is_init_check)
+        if not is_available():
+            raise ImportError(
+                'attn_implementation="triton" needs a CUDA device and Triton (pip install triton): choose "sdpa"'
+            )
+        return requested_attention
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module):

@@ -24,6 +24,8 @@ difference of rounded sums over both, dO·O - λ dλ, would be lost in their rou
 One kernel sums over j (dQ, dC_Q, dλ, δ), one over i (dK, dC_K, dV); none uses atomics, so results are reproducible.
 """
 
+import re
+
 import torch
 
 try:
@@ -116,6 +118,9 @@ def _forward_kernel(
     context_key_b,
     context_key_h,
     context_key_n,
+    gate_b,
+    gate_h,
+    gate_n,
     num_heads,
     num_queries,
     num_keys,
@@ -192,14 +197,15 @@ def _forward_kernel(
     total = tl.where(total == 0.0, 1.0, total)  # no key at all: 0, not 0/0
     softmax_half = softmax_half * (keep_scale / total)[:, None]
     inside = rows < num_queries
-    of_rows = batch_head.to(tl.int64) * num_queries + rows
-    gate = quasi_attention_scale * tl.load(gate_ptr + of_rows, mask=inside, other=0.0).to(tl.float32)
+    gate_ptr += batch * gate_b + head * gate_h
+    gate = quasi_attention_scale * tl.load(gate_ptr + rows * gate_n, mask=inside, other=0.0).to(tl.float32)
     output = softmax_half + (keep_scale * gate)[:, None] * quasi_half  # eq. 4, times V
     stride = num_heads * head_size
     offset = batch * num_queries * stride + head * head_size
     _store_rows(output_ptr + offset, output, rows, num_queries, stride, head_size, block_d)
     if for_backward:
         _store_rows(softmax_half_ptr + offset, softmax_half, rows, num_queries, stride, head_size, block_d)
+        of_rows = batch_head.to(tl.int64) * num_queries + rows
         tl.store(log_sum_ptr + of_rows, maximum + tl.log2(total), mask=inside)
 
 
@@ -235,6 +241,9 @@ def _backward_rows_kernel(
     context_key_b,
     context_key_h,
     context_key_n,
+    gate_b,
+    gate_h,
+    gate_n,
     grad_b,
     grad_h,
     grad_n,
@@ -275,7 +284,8 @@ def _backward_rows_kernel(
     grad = _load_rows(grad_ptr, rows, num_queries, grad_n, head_size, block_d)
     softmax_half = _load_rows(softmax_half_ptr + offset, rows, num_queries, stride, head_size, block_d)
     log_sum = tl.load(log_sum_ptr + of_rows, mask=inside, other=0.0)
-    gate = quasi_attention_scale * tl.load(gate_ptr + of_rows, mask=inside, other=0.0).to(tl.float32)
+    gate_ptr += batch * gate_b + head * gate_h
+    gate = quasi_attention_scale * tl.load(gate_ptr + rows * gate_n, mask=inside, other=0.0).to(tl.float32)
     delta = tl.sum(grad.to(tl.float32) * softmax_half.to(tl.float32), 1)
     tl.store(delta_ptr + of_rows, delta, mask=inside)
 
@@ -357,6 +367,9 @@ def _backward_columns_kernel(
     context_key_b,
     context_key_h,
     context_key_n,
+    gate_b,
+    gate_h,
+    gate_n,
     grad_b,
     grad_h,
     grad_n,
@@ -389,8 +402,8 @@ def _backward_columns_kernel(
     context_key_ptr += batch * context_key_b + head * context_key_h
     value_ptr += batch * value_b + head * value_h
     grad_ptr += batch * grad_b + head * grad_h
+    gate_ptr += batch * gate_b + head * gate_h
     of_head = batch_head.to(tl.int64) * num_queries
-    gate_ptr += of_head
     log_sum_ptr += of_head
     delta_ptr += of_head
 
@@ -417,7 +430,7 @@ def _backward_columns_kernel(
         grad = _load_rows(grad_ptr, rows, num_queries, grad_n, head_size, block_d)
         log_sum = tl.load(log_sum_ptr + rows, mask=inside, other=0.0)
         delta = tl.load(delta_ptr + rows, mask=inside, other=0.0)
-        gate = quasi_attention_scale * tl.load(gate_ptr + rows, mask=inside, other=0.0).to(tl.float32)
+        gate = quasi_attention_scale * tl.load(gate_ptr + rows * gate_n, mask=inside, other=0.0).to(tl.float32)
 
         scores = tl.dot(key, tl.trans(query), input_precision=precision) * (scale * 1.4426950408889634)
         scores = tl.where(attended[:, None], scores, float("-inf"))
@@ -468,23 +481,28 @@ _AMPERE = {
     ("backward_columns", 64): (32, 32, 4, 2),
     ("backward_columns", 128): (32, 32, 8, 2),
 }
-_FLOAT32 = {64: (32, 32, 4, 1), 128: (16, 32, 8, 1)}  # no tensor cores: operands too stand in registers
+_FLOAT32 = {64: (32, 32, 8, 1), 128: (16, 16, 8, 1)}  # no tensor cores: operands too stand in registers
 
 
-def _launch_options(kernel: str, dtype: torch.dtype, block_d: int, num_queries: int, is_hopper: bool) -> dict:
+def _is_hopper(device: torch.device) -> bool:
+    # 10 is Blackwell for data centres; 12, that for desks, has Ampere's matrix instructions and shared memory.
+    return device.type == "cuda" and torch.cuda.get_device_capability(device)[0] in (9, 10)
+
+
+def _launch_options(kernel: str, query: torch.Tensor, block_d: int) -> dict[str, int]:
     size = 64 if block_d <= 64 else 128
-    table = _HOPPER if is_hopper else _AMPERE
-    chosen = _FLOAT32[size] if dtype == torch.float32 else table[kernel, size]
+    table = _HOPPER if _is_hopper(query.device) else _AMPERE
+    chosen = _FLOAT32[size] if query.dtype == torch.float32 else table[kernel, size]
     options = dict(zip(("block_m", "block_n", "num_warps", "num_stages"), chosen, strict=True))
-    if num_queries <= 16:  # the classifier's last layer has one; 16 is the least that a product takes
+    if query.shape[2] <= 16:  # the classifier's last layer has one; 16 is the least that a product takes
         options["block_m"] = 16
     return options
 
 
-def _arguments(states: list[torch.Tensor], quasi_attention_scale: float, dropout: float) -> list[int | float]:
+def _arguments(tensors: list[torch.Tensor], quasi_attention_scale: float, dropout: float) -> list[int | float]:
     """What all kernels take after the pointers: strides, sizes and factors."""
-    query, key = states[:2]
-    strides = [stride for tensor in states for stride in tensor.stride()[:3]]
+    query, key = tensors[:2]
+    strides = [stride for tensor in tensors for stride in tensor.stride()[:3]]
     # A weight is kept if 31 random bits are at least this.
     threshold = round(dropout * 2**31)
     keep_scale = 1 / (1 - dropout) if dropout < 1 else 0.0
@@ -494,7 +512,6 @@ def _arguments(states: list[torch.Tensor], quasi_attention_scale: float, dropout
 
 def _constants(kernel: str, query: torch.Tensor, key_mask: torch.Tensor | None, dropout: float) -> dict:
     block_d = max(16, 1 << (query.shape[-1] - 1).bit_length())
-    is_hopper = query.is_cuda and torch.cuda.get_device_capability(query.device)[0] in (9, 10)
     return {
         "has_mask": key_mask is not None,
         "has_dropout": dropout > 0,
@@ -502,7 +519,7 @@ def _constants(kernel: str, query: torch.Tensor, key_mask: torch.Tensor | None, 
         "block_d": block_d,
         # What float32 is asked for is float32: no rounding to tf32.
         "precision": "ieee" if query.dtype == torch.float32 else None,
-        **_launch_options(kernel, query.dtype, block_d, query.shape[2], is_hopper),
+        **_launch_options(kernel, query, block_d),
     }
 
 
@@ -514,7 +531,7 @@ def _empty_heads(like: torch.Tensor) -> torch.Tensor:
 
 # Operators of PyTorch, so that torch.compile takes them as they are instead of looking inside. Each copy of this file,
 # of a package or of a checkpoint's own code, has its own namespace: a second registration would undo the first.
-_NAMESPACE = __name__.replace(".", "_")
+_NAMESPACE = re.sub(r"[^A-Za-z0-9_]", "_", __name__)
 
 
 @torch.library.custom_op(f"{_NAMESPACE}::forward", mutates_args=())
@@ -535,17 +552,16 @@ def _forward(
     output, softmax_half, log_sum = _empty_forward(query, for_backward)
     constants = _constants("forward", query, key_mask, dropout)
     batch, heads, num_queries, _ = query.shape
-    states = [query, key, value, context_query, context_key]
+    tensors = [query, key, value, context_query, context_key, gate]
     with torch.cuda.device_of(query):
         _forward_kernel[(batch * heads * triton.cdiv(num_queries, constants["block_m"]),)](
-            *states,
-            gate,
+            *tensors,
             key_mask,
             seed,
             output,
             softmax_half,
             log_sum,
-            *_arguments(states, quasi_attention_scale, dropout),
+            *_arguments(tensors, quasi_attention_scale, dropout),
             for_backward=for_backward,
             **constants,
         )
@@ -581,17 +597,16 @@ def _backward(
     dropout: float,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Gradients of query, key, value, context query, context key and gate."""
-    states = [query, key, value, context_query, context_key]
-    gradients = [_empty_heads(state) for state in states]
-    gate_grad, delta = torch.empty_like(gate), torch.empty_like(log_sum)
+    tensors = [query, key, value, context_query, context_key, gate]
+    gradients = [*(_empty_heads(state) for state in tensors[:5]), gate.new_empty(gate.shape)]
+    delta = torch.empty_like(log_sum)
     grad = _with_adjacent_features(grad)
     batch, heads, num_queries, _ = query.shape
-    arguments = _arguments([*states, grad], quasi_attention_scale, dropout)
+    arguments = _arguments([*tensors, grad], quasi_attention_scale, dropout)
     with torch.cuda.device_of(query):
         constants = _constants("backward_rows", query, key_mask, dropout)
         _backward_rows_kernel[(batch * heads * triton.cdiv(num_queries, constants["block_m"]),)](
-            *states,
-            gate,
+            *tensors,
             key_mask,
             seed,
             softmax_half,
@@ -599,15 +614,14 @@ def _backward(
             grad,
             gradients[0],
             gradients[3],
-            gate_grad,
+            gradients[5],
             delta,
             *arguments,
             **constants,
         )
         constants = _constants("backward_columns", query, key_mask, dropout)
         _backward_columns_kernel[(batch * heads * triton.cdiv(key.shape[2], constants["block_n"]),)](
-            *states,
-            gate,
+            *tensors,
             key_mask,
             seed,
             log_sum,
@@ -619,12 +633,13 @@ def _backward(
             *arguments,
             **constants,
         )
-    return *gradients, gate_grad
+    return tuple(gradients)
 
 
 @_backward.register_fake
 def _(grad, query, key, value, context_query, context_key, gate, *_):
-    return *(_empty_heads(state) for state in (query, key, value, context_query, context_key)), torch.empty_like(gate)
+    states = (query, key, value, context_query, context_key)
+    return *(_empty_heads(state) for state in states), gate.new_empty(gate.shape)
 
 
 def _save_for_backward(ctx, inputs, output):
@@ -710,7 +725,7 @@ def quasi_attention_triton(
     seed = torch.randint(2**62, (1,), device=query.device) if dropout else None
     output, _, _ = _forward(
         *(_with_adjacent_features(state) for state in states),
-        gate.contiguous(),
+        gate,
         key_mask,
         seed,
         quasi_attention_scale,

@@ -78,7 +78,7 @@ def test_step(run_script):
     ]
     for row in rows:
         bert, ours = (float(row[heading.index(f"{name}, ms")].split()[0]) for name in ("BERT", "QACG-BERT"))
-        assert float(row[-2]) == pytest.approx(ours / bert, rel=0.05)
+        assert float(row[-2]) == pytest.approx(ours / bert, rel=0.1)
     assert float(rows[1][-1]) > float(rows[1][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
 
 
@@ -104,5 +104,5 @@ def test_epoch(recipe: Path, run_script):
     printed = run_script("benchmarks/epoch.py", recipe, "--seeds", "1").stdout
     rows = cells_of(printed)[2:]
     assert [row[:2] for row in rows] == [["plain", "1"], ["recipe", "1"]]
-    assert all(float(row[2]) > float(row[3]) > 0 and 0.1 < float(row[4]) < 3 for row in rows)
+    assert all(float(row[2]) > float(row[3]) >= 0 and 0.1 < float(row[4]) < 3 for row in rows)
     assert "plain / recipe: " in printed

@@ -45,6 +45,12 @@ DECORATORS = {
     "torch.no_grad",
     "contextmanager",
 }
+# And one file: kernels, and the operators of PyTorch that they are.
+IMPORTED_BY = {"triton_qacg_bert.py": {"triton"}}
+CALLED_AT_IMPORT_BY = {"triton_qacg_bert.py": {"re.sub", "_forward.register_autograd"}}
+DECORATORS_OF = {
+    "triton_qacg_bert.py": {"_jit", "torch.library.custom_op", "_forward.register_fake", "_backward.register_fake"}
+}
 
 
 def tree(name: str) -> ast.Module:
@@ -63,6 +69,18 @@ def calls_outside_functions(node: ast.AST):
         yield from calls_outside_functions(child)
 
 
+def is_optional_import(statement: ast.stmt) -> bool:
+    """Imports of what may be absent, the form in which Transformers lets it be absent."""
+    return (
+        isinstance(statement, ast.Try)
+        and all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in statement.body)
+        and [ast.unparse(handler.type) for handler in statement.handlers] == ["ImportError"]
+        and all(isinstance(inner, ast.Assign) for inner in statement.handlers[0].body)
+        and not statement.orelse
+        and not statement.finalbody
+    )
+
+
 @pytest.mark.parametrize("name", CODE)
 def test_imports(name: str):
     for node in ast.walk(tree(name)):
@@ -78,7 +96,8 @@ def test_imports(name: str):
                 assert f"{module}.py" in CODE, f"line {node.lineno}"
                 continue
             top = module.split(".")[0]
-            assert top in {"torch", "transformers"} | sys.stdlib_module_names, f"line {node.lineno}: {module}"
+            allowed = {"torch", "transformers"} | IMPORTED_BY.get(name, set())
+            assert top in allowed | sys.stdlib_module_names, f"line {node.lineno}: {module}"
             assert top not in FORBIDDEN_MODULES, f"line {node.lineno}: {module}"
 
 
@@ -87,7 +106,7 @@ def test_nothing_is_opened_started_or_evaluated(name: str):
     for node in ast.walk(tree(name)):
         if isinstance(node, ast.Name):
             assert node.id not in FORBIDDEN_NAMES, f"line {node.lineno}: {node.id}"
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) != "tl.load":  # of a GPU's memory
             assert node.attr not in FORBIDDEN_ATTRIBUTES, f"line {node.lineno}: .{node.attr}"
             assert not (node.attr.startswith("__") and node.attr not in {"__init__", "__name__", "__post_init__"}), (
                 f"line {node.lineno}: .{node.attr}"
@@ -100,14 +119,18 @@ def test_nothing_runs_at_import(name: str):
     definitions = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
     for number, statement in enumerate(module.body):
         is_docstring = number == 0 and isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        assert is_docstring or isinstance(statement, definitions), f"line {statement.lineno}"
+        is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)  # which: see below
+        assert is_docstring or is_call or is_optional_import(statement) or isinstance(statement, definitions), (
+            f"line {statement.lineno}"
+        )
     for call in calls_outside_functions(module):
         called = ast.unparse(call.func)
-        assert called in CALLED_AT_IMPORT | {"dataclass"}, f"line {call.lineno}: {called}"
+        allowed = CALLED_AT_IMPORT | {"dataclass"} | CALLED_AT_IMPORT_BY.get(name, set())
+        assert called in allowed, f"line {call.lineno}: {called}"
     for node in ast.walk(module):
         for decorator in getattr(node, "decorator_list", []):
             applied = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
-            assert applied in DECORATORS, f"line {decorator.lineno}: @{applied}"
+            assert applied in DECORATORS | DECORATORS_OF.get(name, set()), f"line {decorator.lineno}: @{applied}"
 
 
 def test_every_file_is_reached_from_the_model():
