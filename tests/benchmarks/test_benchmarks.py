@@ -44,17 +44,17 @@ def test_calibration_error_of_no_run(tmp_path: Path, run_script):
     assert "holds no seed-*/test_probabilities.parquet" in finished.stderr
 
 
-def test_pipeline(tiny_classifier: Path, tiny_sentihood: Path, run_script):
-    printed = run_script("benchmarks/pipeline.py", tiny_classifier, "--data_dir", tiny_sentihood).stdout
+def test_pipeline(tiny_classifier: Path, tiny_sentihood: Path, run_here):
+    printed = run_here("benchmarks/pipeline.py", tiny_classifier, "--data_dir", tiny_sentihood)
     # 16 texts, every other one with both targets.
     assert printed.startswith("16 texts, 96 questions, 1 threads, float32")
     assert "same labels 96 of 96" in printed
     assert "ratio" in printed
 
 
-def test_onnx_int8(tiny_classifier: Path, tiny_sentihood: Path, run_script):
+def test_onnx_int8(tiny_classifier: Path, tiny_sentihood: Path, run_here):
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'qacg-bert[onnx]'")
-    printed = run_script("benchmarks/onnx_int8.py", tiny_classifier, "--data_dir", tiny_sentihood).stdout
+    printed = run_here("benchmarks/onnx_int8.py", tiny_classifier, "--data_dir", tiny_sentihood)
     assert printed.startswith("96 rows, batches of 32, 1 threads")
     rows = {cells[1].strip(): cells for line in printed.splitlines()[4:] if (cells := line.split("|"))}
     assert list(rows) == ["PyTorch float32", "PyTorch int8", "ONNX float32", "ONNX int8"]
@@ -70,8 +70,8 @@ def cells_of(printed: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
 
 
-def test_step(run_script):
-    printed = run_script("benchmarks/step.py", "--size", "tiny", "--lengths", "5", "9", "--batch_sizes", "2").stdout
+def test_step(run_here):
+    printed = run_here("benchmarks/step.py", "--size", "tiny", "--lengths", "5", "9", "--batch_sizes", "2")
     heading, _, *rows = cells_of(printed)
     assert [row[:3] for row in rows] == [
         ["2", length, what] for length in ("5", "9") for what in ("inference", "training step")
@@ -82,17 +82,17 @@ def test_step(run_script):
     assert float(rows[1][-1]) > float(rows[1][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
 
 
-def test_projections(run_script):
-    printed = run_script("benchmarks/projections.py", "--size", "tiny", "--batch_sizes", "2").stdout
+def test_projections(run_here):
+    printed = run_here("benchmarks/projections.py", "--size", "tiny", "--batch_sizes", "2")
     _, _, row = cells_of(printed)
     one_by_one, _, before, model = (float(cell) for cell in row[1:5])
     assert row[0] == "2"
     assert float(row[5].removesuffix(" %")) == pytest.approx(400 * (one_by_one - before) / model, abs=5)
 
 
-def test_contexts(finished_run, run_script):
+def test_contexts(finished_run, run_here):
     options = ("--size", "tiny", "--length", "5", "--batch_size", "2", "--num_contexts", "1", "3", "--rounds", "3")
-    printed = run_script("benchmarks/contexts.py", *options, "--runs", finished_run[0]).stdout
+    printed = run_here("benchmarks/contexts.py", *options, "--runs", finished_run[0])
     rows = cells_of(printed)
     assert [row[:2] for row in rows[2:6]] == [[what, k] for what in ("inference", "training step") for k in ("1", "3")]
     assert rows[2][3] == rows[2][4] == "1.00"
@@ -100,8 +100,8 @@ def test_contexts(finished_run, run_script):
     assert 0 <= float(rows[-1][4].split()[0]) <= 100
 
 
-def test_epoch(recipe: Path, run_script):
-    printed = run_script("benchmarks/epoch.py", recipe, "--seeds", "1").stdout
+def test_epoch(recipe: Path, run_here):
+    printed = run_here("benchmarks/epoch.py", recipe, "--seeds", "1")
     rows = cells_of(printed)[2:]
     assert [row[:2] for row in rows] == [["plain", "1"], ["recipe", "1"]]
     assert all(float(row[2]) > float(row[3]) >= 0 and 0.1 < float(row[4]) < 3 for row in rows)
