@@ -120,7 +120,11 @@ class ModelArguments:
         metadata={"help": "Fields of the configuration, e.g. context_initializer_range=0.0498,gate_bias=true."},
     )
     attn_implementation: str = field(
-        default="sdpa", metadata={"choices": ["sdpa", "eager"], "help": "Attention backend (default: sdpa)."}
+        default="sdpa",
+        metadata={
+            "choices": ["sdpa", "eager", "triton"],
+            "help": "Attention backend; triton, one kernel for both halves, needs a CUDA device (default: sdpa).",
+        },
     )
 
 
