@@ -35,6 +35,9 @@ class BenchmarkArguments:
     bf16: bool = field(default=False, metadata={"help": "Autocast to bfloat16 (default: float32)."})
     compile: bool = field(default=False, metadata={"help": "torch.compile all three models (default: no)."})
     threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
+    profile: bool = field(
+        default=False, metadata={"help": "After each row, where the time goes: ms of PyTorch's operators."}
+    )
 
 
 def kept_megabytes(model, batch: dict, autocast: Callable) -> float:
@@ -61,6 +64,24 @@ def peak_megabytes(call: Callable) -> float:
     torch.cuda.reset_peak_memory_stats()
     call()
     return torch.cuda.max_memory_allocated() / 1e6
+
+
+def print_profile(calls: dict[str, Callable], rounds: int, device: str):
+    """Milliseconds of a call spent in each operator itself, for those that take a hundredth of one of the models."""
+    spent = {}
+    for name, call in calls.items():
+        with torch.profiler.profile() as profiler:
+            for _ in range(rounds):
+                call()
+        for event in profiler.key_averages():
+            taken = event.self_device_time_total if device == "cuda" else event.self_cpu_time_total
+            spent.setdefault(event.key, dict.fromkeys(calls, 0.0))[name] += taken / rounds / 1000
+    totals = {name: sum(of_models[name] for of_models in spent.values()) for name in calls}
+    print("\n| operator, ms | " + " | ".join(calls) + " |\n|---|" + "---|" * len(calls))
+    for operator, of_models in sorted(spent.items(), key=lambda item: -max(item[1].values())):
+        if any(taken > 0.01 * totals[name] for name, taken in of_models.items()):
+            print(f"| {operator} | " + " | ".join(f"{taken:.1f}" for taken in of_models.values()) + " |")
+    print("| all | " + " | ".join(f"{total:.1f}" for total in totals.values()) + " |\n", flush=True)
 
 
 def main(arguments: BenchmarkArguments):
@@ -97,6 +118,8 @@ def main(arguments: BenchmarkArguments):
                         cells.append("")
                 what = kind.__name__.replace("_", " ")
                 print(f"| {batch_size} | {length} | {what} | {' | '.join(cells)} |", flush=True)
+                if arguments.profile:
+                    print_profile(calls, 5, device)
 
 
 if __name__ == "__main__":

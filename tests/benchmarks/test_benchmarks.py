@@ -82,6 +82,16 @@ def test_step(run_here):
     assert float(rows[1][-1]) > float(rows[1][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
 
 
+def test_profile(run_here):
+    rows = cells_of(run_here("benchmarks/step.py", "--size=tiny", "--lengths=5", "--batch_sizes=2", "--profile"))
+    first = next(number for number, row in enumerate(rows) if row[0] == "operator, ms")
+    assert rows[first][1:] == ["BERT", "CG-BERT", "QACG-BERT"]
+    (total,) = (row for row in rows[first : first + 40] if row[0] == "all" and rows.index(row) > first)
+    listed = rows[first + 2 : rows.index(total)]
+    assert any(row[0] == "aten::addmm" for row in listed)
+    assert 0 < sum(float(row[1]) for row in listed) <= float(total[1]) + 0.1 * len(listed)
+
+
 def test_projections(run_here):
     printed = run_here("benchmarks/projections.py", "--size", "tiny", "--batch_sizes", "2")
     _, _, row = cells_of(printed)
