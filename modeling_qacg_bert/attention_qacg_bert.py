@@ -138,14 +138,39 @@ def quasi_attention_sdpa(
     if key_mask is not None:
         # A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
         value = value.masked_fill(~key_mask.transpose(-1, -2), 0.0)
-    quasi_weights = torch.sigmoid(_scaled_scores(context_query, context_key))  # eq. 6 without α
     if dropout and value.device.type == "cpu":
+        quasi_weights = _scaled_scores(context_query, context_key).sigmoid_()  # eq. 6 without α
         weights = torch.addcmul(_softmax_weights(query, key, key_mask), gate, quasi_weights)  # eq. 4
         return nn.functional.dropout(weights, dropout) @ value, None
     softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
-    quasi_half = nn.functional.dropout(quasi_weights, dropout) @ value
+    if _overflows_the_cache(context_query, context_key):
+        quasi_half = _quasi_half_in_blocks(context_query, context_key, value)
+    else:
+        quasi_weights = _scaled_scores(context_query, context_key).sigmoid_()  # eq. 6 without α
+        quasi_half = nn.functional.dropout(quasi_weights, dropout) @ value
     # α and λ_A are one number a row, so they may act on (n, d) outputs instead of (n, n) weights.
     return torch.addcmul(softmax_half, gate, quasi_half), None  # eq. 4, times V
+
+
+CACHED_SCORES = 2**17  # of a text, which a core's cache holds beside keys and values
+BLOCK_ROWS = 64
+
+
+def _overflows_the_cache(context_query: torch.Tensor, context_key: torch.Tensor) -> bool:
+    """Whether the scores of a text are best computed in parts: in inference on a CPU, where nothing keeps them."""
+    if torch.compiler.is_compiling() or torch.is_grad_enabled() or context_query.device.type != "cpu":
+        return False
+    return context_query.shape[1] * context_query.shape[2] * context_key.shape[2] > CACHED_SCORES
+
+
+def _quasi_half_in_blocks(context_query: torch.Tensor, context_key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """sigmoid(C_Q C_Kᵀ/√d) V, (B, h, n, d), by some rows of one text at a time."""
+    output = value.new_empty(context_query.shape)
+    for query, key, text_value, text_output in zip(context_query, context_key, value, output, strict=True):
+        for start in range(0, query.shape[1], BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            text_output[:, rows] = _scaled_scores(query[:, rows], key).sigmoid_() @ text_value
+    return output
 
 
 def _scaled_scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from accelerate import cpu_offload
 
+from modeling_qacg_bert import attention_qacg_bert
 from modeling_qacg_bert.attention_qacg_bert import quasi_attention_eager, quasi_attention_sdpa
 from modeling_qacg_bert.modeling_qacg_bert import ContextGuidedSelfAttention
 
@@ -140,6 +141,27 @@ def test_a_changed_weight_counts_at_once(kind, make_model, make_batch, training)
     with torch.inference_mode():
         after = model(**batch).logits
     assert (after - before).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("num_rows", [1, 150, 201])
+def test_scores_too_many_for_the_cache_are_computed_in_parts(num_rows, monkeypatch):
+    generator = torch.Generator().manual_seed(0)
+    query, context_query = (torch.randn(2, 5, num_rows, 4, generator=generator) for _ in range(2))
+    key, value, context_key = (torch.randn(2, 5, 201, 4, generator=generator) for _ in range(3))
+    gate = torch.rand(2, 5, num_rows, 1, generator=generator) * 2 - 1
+    key_mask = torch.ones(2, 1, 1, 201, dtype=torch.bool)
+    key_mask[1, ..., 150:] = False
+    expected = quasi_attention_eager(query, key, value, context_query, context_key, gate, key_mask, 0.7)[0]
+    taken = []
+    in_blocks = attention_qacg_bert._quasi_half_in_blocks
+    monkeypatch.setattr(attention_qacg_bert, "_quasi_half_in_blocks", lambda *a: taken.append(1) or in_blocks(*a))
+    with torch.no_grad():
+        given = quasi_attention_sdpa(query, key, value, context_query, context_key, gate, key_mask, 0.7)[0]
+    torch.testing.assert_close(given, expected)
+    assert bool(taken) == (num_rows > 1)
+    with_gradients = quasi_attention_sdpa(query, key, value, context_query, context_key, gate, key_mask, 0.7)[0]
+    torch.testing.assert_close(with_gradients, expected)
+    assert len(taken) == (num_rows > 1)
 
 
 @pytest.mark.parametrize("padded", [False, True])
