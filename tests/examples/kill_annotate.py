@@ -21,6 +21,7 @@ import annotate
 
 KILLS = 20
 SHARD_SIZE = 2
+SECONDS_OF_A_FILE = 0.01  # that each takes at least: a fast machine must not come to the end before the last kill
 
 
 def kill_oneself_at(step: int, after: bool):
@@ -42,6 +43,16 @@ def kill_oneself_at(step: int, after: bool):
     os.fsync, os.replace = wrapped(os.fsync), wrapped(os.replace)
 
 
+def write_slowly():
+    replace = os.replace
+
+    def after_a_while(*arguments):
+        time.sleep(SECONDS_OF_A_FILE)
+        replace(*arguments)
+
+    os.replace = after_a_while
+
+
 def start(checkpoint: str, input_: str, output_dir: Path, at_step: tuple[int, bool] | None = None) -> int:
     """Process id of a child that annotates."""
     sys.stdout.flush()
@@ -52,6 +63,7 @@ def start(checkpoint: str, input_: str, output_dir: Path, at_step: tuple[int, bo
     try:
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 1)
+        write_slowly()
         if at_step is not None:
             kill_oneself_at(*at_step)
         annotate.main(
@@ -78,7 +90,7 @@ def main(checkpoint: str, input_: str, output_dir: Path):
             deadline = time.monotonic() + 60
             while complete(output_dir) < wanted and time.monotonic() < deadline:
                 time.sleep(0.001)
-            time.sleep(generator.uniform(0, 0.05) if wanted > before else generator.uniform(0, 0.5))
+            time.sleep(generator.uniform(0, 0.05) if wanted > before else generator.uniform(0, 0.2))
             os.kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
         print(
@@ -91,7 +103,7 @@ def main(checkpoint: str, input_: str, output_dir: Path):
                 }
             )
         )
-    os.waitpid(start(checkpoint, input_, output_dir), 0)
+    os.waitpid(start(checkpoint, input_, output_dir), 0)  # to the end
 
 
 if __name__ == "__main__":
