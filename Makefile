@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OFFLINE := HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 TOKENIZERS_PARALLELISM=false
 # Two workers of one thread each: two that both take all cores would wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python -m pytest
-TWO_WORKERS := --numprocesses 2 --dist loadfile
+TWO_WORKERS := --numprocesses 2 --dist worksteal
 
 .PHONY: help install quickstart test test-slow test-oldest lint format clean
 
