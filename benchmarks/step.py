@@ -80,8 +80,8 @@ def print_profile(calls: dict[str, Callable], rounds: int, device: str):
     print("\n| operator, ms | " + " | ".join(calls) + " |\n|---|" + "---|" * len(calls))
     for operator, of_models in sorted(spent.items(), key=lambda item: -max(item[1].values())):
         if any(taken > 0.01 * totals[name] for name, taken in of_models.items()):
-            print(f"| {operator} | " + " | ".join(f"{taken:.1f}" for taken in of_models.values()) + " |")
-    print("| all | " + " | ".join(f"{total:.1f}" for total in totals.values()) + " |\n", flush=True)
+            print(f"| {operator} | " + " | ".join(f"{taken:.3f}" for taken in of_models.values()) + " |")
+    print("| all | " + " | ".join(f"{total:.3f}" for total in totals.values()) + " |\n", flush=True)
 
 
 def main(arguments: BenchmarkArguments):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from modeling_qacg_bert.modeling_qacg_bert import ContextEmbedding
+from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from accelerate import cpu_offload
 
 from modeling_qacg_bert import attention_qacg_bert
 from modeling_qacg_bert.attention_qacg_bert import quasi_attention_eager, quasi_attention_sdpa
-from modeling_qacg_bert.modeling_qacg_bert import ContextGuidedSelfAttention
+from modeling_qacg_bert.layers_qacg_bert import ContextGuidedSelfAttention
 
 WITHOUT_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 PADDINGS = pytest.mark.parametrize("padding", [None, "left", "right"], ids=["no_padding", "left", "right"])

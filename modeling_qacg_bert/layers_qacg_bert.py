@@ -1,0 +1,396 @@
+"""The layers of CG-BERT and QACG-BERT (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021).
+
+Shapes: B texts, K contexts of each, n tokens, H hidden size, h heads, d = H/h. Everything BERT has is BERT's own
+module under BERT's own name; what the paper adds is `ContextLinear` and `ContextEmbedding`.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from transformers.modeling_layers import GradientCheckpointingLayer
+from transformers.models.bert.modeling_bert import BertIntermediate, BertOutput, BertSelfOutput
+
+from .attention_qacg_bert import (
+    QUASI_ATTENTION,
+    SOFTMAX_ATTENTION,
+    context_guided_query_or_key,
+    quasi_gate,
+)
+from .configuration_qacg_bert import ContextGuidedBertConfig
+
+
+class ContextLinear(nn.Linear):
+    """A linear layer that BERT does not have; its weights start at N(0, `context_initializer_range`²)."""
+
+
+class ContextEmbedding(nn.Embedding):
+    """One trainable vector for each (target, aspect) context (section 3.6)."""
+
+    def __init__(self, num_contexts: int, hidden_size: int):
+        super().__init__(num_contexts, hidden_size)
+        self.seen_out_of_range = None  # on the accelerator and on the host: see `_check_later`
+        self.seen_out_of_range_on_host = None
+
+    def forward(self, context_ids: torch.Tensor | None, batch_size: int) -> torch.Tensor:
+        """
+        Args:
+            context_ids: integers in [0, num_contexts), (B,) or (B, K).
+            batch_size: B of the texts.
+        Returns:
+            (B, H) or (B, K, H)
+        Raises:
+            ValueError: if the ids are missing, of another shape or type, or out of range. Off the CPU reading them
+                would stop the device at every step: there an id out of range gives NaN at once and the error at a
+                following call.
+        """
+        if context_ids is None:
+            raise ValueError(f"context_ids is missing: pass a tensor of {self._allowed(batch_size)}")
+        if context_ids.dim() not in (1, 2) or context_ids.shape[0] != batch_size or 0 in context_ids.shape[1:]:
+            raise ValueError(f"context_ids has shape {tuple(context_ids.shape)}: pass {self._allowed(batch_size)}")
+        if context_ids.dtype not in (torch.int64, torch.int32):
+            raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {self._allowed(batch_size)}")
+        if torch.compiler.is_compiling() or context_ids.is_meta:
+            return super().forward(context_ids)
+        if context_ids.device.type != "cpu":
+            return self._check_later(context_ids)
+        out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
+        if out_of_range.any():
+            unknown = context_ids[out_of_range].unique().tolist()
+            raise ValueError(f"context_ids holds {unknown}: pass {self._allowed(batch_size)}")
+        return super().forward(context_ids)
+
+    def _allowed(self, batch_size: int) -> str:
+        # Only for an error: torch.compile would compile anew for each batch size that is written in words.
+        numbers = f"integers from 0 to {self.num_embeddings - 1}"
+        return (
+            f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), or K for each, shape "
+            f"({batch_size}, K), dtype torch.int64"
+        )
+
+    def _check_later(self, context_ids: torch.Tensor) -> torch.Tensor:
+        if self.seen_out_of_range is None or self.seen_out_of_range.device != context_ids.device:
+            with torch.inference_mode(False):  # what inference mode makes, a training step could not write to
+                self.seen_out_of_range = torch.zeros((), dtype=torch.bool, device=context_ids.device)
+                self.seen_out_of_range_on_host = torch.zeros((), dtype=torch.bool, pin_memory=context_ids.is_cuda)
+        if self.seen_out_of_range_on_host:
+            self.seen_out_of_range = None
+            raise ValueError(
+                f"context_ids of an earlier call held a number outside 0 to {self.num_embeddings - 1}, and its "
+                "outputs were NaN: check the ids where they are made"
+            )
+        out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
+        self.seen_out_of_range |= out_of_range.any()
+        self.seen_out_of_range_on_host.copy_(self.seen_out_of_range, non_blocking=True)
+        embedded = super().forward(context_ids.clamp(0, self.num_embeddings - 1))
+        return embedded.masked_fill(out_of_range[..., None], torch.nan)
+
+
+def for_each_context(states: torch.Tensor, num_contexts: int) -> torch.Tensor:
+    """(B, ...) -> (B·K, ...): each row K times in a row."""
+    return states if num_contexts == 1 else states[:, None].expand(-1, num_contexts, *states.shape[1:]).flatten(0, 1)
+
+
+class ContextMatrix(nn.Module):
+    """The context matrix of a layer (section 3.6): C = [e ; X] W_cᵀ + b_c + e.
+
+    W_c is kept as its two halves. The half that acts on the context embedding e does so once for each context of a
+    text and not once for each token, at half the cost of the concatenation.
+    """
+
+    def __init__(self, hidden_size: int):
+        super().__init__()
+        self.from_context = ContextLinear(hidden_size, hidden_size)
+        self.from_hidden = ContextLinear(hidden_size, hidden_size, bias=False)
+
+    def forward(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> torch.Tensor:
+        """hidden_states (B, n, H), context_embedding (B, K, H) -> (B·K, n, H)"""
+        for_all_tokens = self.from_context(context_embedding) + context_embedding
+        return (self.from_hidden(hidden_states)[:, None] + for_all_tokens[:, :, None]).flatten(0, 1)
+
+
+class ContextGate(nn.Module):
+    """The argument of a gate's activation (eq. 3 and 7): X V + C_X Vᶜ, one number for each head and token."""
+
+    def __init__(self, head_size: int, bias: bool):
+        super().__init__()
+        self.from_hidden = ContextLinear(head_size, 1, bias=bias)
+        self.from_context = ContextLinear(head_size, 1, bias=False)
+
+    def forward(self, projected: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
+        """Query or key (B, h, n, d) and the context's (B, h, n, d) -> (B, h, n, 1)"""
+        return self.from_hidden(projected) + self.from_context(context)
+
+
+class Projected(NamedTuple):
+    """What attention works on: (B, h, n, d) each, and the arguments of the gates' activations, (B, h, n, 1)."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    context_query: torch.Tensor
+    context_key: torch.Tensor
+    query_gate_logits: torch.Tensor
+    key_gate_logits: torch.Tensor
+
+
+class StackedWeights(NamedTuple):
+    """The weights of a layer's projections and gates for one product with the hidden states, and one with the context.
+
+    The rows of `weight` give query, key, value, the context matrix without its context, and both gates.
+    """
+
+    weight: torch.Tensor  # (4H + 2h, H)
+    bias: torch.Tensor  # (4H + 2h,)
+    context_weight: torch.Tensor  # (2d, d)
+    context_bias: torch.Tensor  # (2d,)
+    gates_on_matrix: list[torch.Tensor]  # (d,) each
+
+
+class SharedSelfAttention(nn.Module):
+    """BERT's own: the layers below the context-guided ones, which all contexts of a text share."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__()
+        self.config = config
+        self.num_heads = config.num_attention_heads
+        self.head_size = config.hidden_size // config.num_attention_heads
+        self.query = nn.Linear(config.hidden_size, config.hidden_size)
+        self.key = nn.Linear(config.hidden_size, config.hidden_size)
+        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        context_embedding: None,
+        key_mask: torch.Tensor | None,
+        output_attentions: bool,
+        first_token_only: bool,
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
+        """hidden_states (B, n, H), key_mask (B, 1, 1, n) -> (B, n, H), the weights"""
+        query, key, value = (self._heads(project(hidden_states)) for project in (self.query, self.key, self.value))
+        attention = SOFTMAX_ATTENTION[self._backend(output_attentions)]
+        output, weights = attention(query, key, value, key_mask, self.attention_dropout)
+        return output.transpose(1, 2).flatten(2), (weights,) if output_attentions else None
+
+    def _backend(self, output_attentions: bool) -> str:
+        # Only eager has the weights to show; the output is the same.
+        return "eager" if output_attentions else self.config._attn_implementation
+
+    def _heads(self, states: torch.Tensor) -> torch.Tensor:
+        return states.unflatten(-1, (self.num_heads, self.head_size)).transpose(1, 2)  # (B, n, H) -> (B, h, n, d)
+
+    @property
+    def attention_dropout(self) -> float:
+        return self.config.attention_probs_dropout_prob if self.training else 0.0
+
+
+class ContextGuidedSelfAttention(SharedSelfAttention):
+    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__(config)
+        self.stacked = None  # see `with_stacked_weights`
+        context_size = self.head_size if config.context_projection == "head" else config.hidden_size
+        self.context_matrix = ContextMatrix(config.hidden_size)
+        self.context_query = ContextLinear(context_size, context_size)
+        self.context_key = ContextLinear(context_size, context_size)
+        self.query_gate = ContextGate(self.head_size, config.gate_bias)
+        self.key_gate = ContextGate(self.head_size, config.gate_bias)
+
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        context_embedding: torch.Tensor,
+        key_mask: torch.Tensor | None,
+        output_attentions: bool,
+        first_token_only: bool,
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
+        """(B, n, H), context_embedding (B, K, H), key_mask (B·K, 1, 1, n) -> (B·K, n or 1, H), the weights"""
+        # In training the gradients of many small operations cost more than stacking the weights at every step; in
+        # inference it pays where they are stacked once for many steps (benchmarks/projections.py).
+        stacked = self.stack() if self.training and self._is_plain() else self.stacked
+        if stacked is None:
+            projected = self._project(hidden_states, context_embedding)
+        else:
+            projected = self._project_at_once(hidden_states, context_embedding, stacked)
+        if first_token_only:
+            rows = {name: getattr(projected, name)[:, :, :1] for name in self.of_query_positions}
+            projected = projected._replace(**rows)
+        output, weights = self.attend(projected, key_mask, self._backend(output_attentions))
+        output = output.transpose(1, 2).flatten(2)  # (B, h, n, d) -> (B, n, H)
+        return output, weights if output_attentions else None
+
+    def _project(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> Projected:
+        """Module by module, as the paper has it."""
+        query, key, value = (
+            self._heads(for_each_context(project(hidden_states), context_embedding.shape[1]))
+            for project in (self.query, self.key, self.value)
+        )
+        context = self.context_matrix(hidden_states, context_embedding)
+        context_query = self._project_context(self.context_query, context)
+        context_key = self._project_context(self.context_key, context)
+        query_gate, key_gate = self.query_gate(query, context_query), self.key_gate(key, context_key)
+        return Projected(query, key, value, context_query, context_key, query_gate, key_gate)
+
+    def _is_plain(self) -> bool:
+        """Whether all projections are the linear maps they were built as, so that their weights say all of them.
+
+        Adapters, quantisation and parametrisations change a module's type, hooks its result, and what loads weights
+        when they are needed replaces its forward.
+        """
+        return self.config.context_projection == "head" and all(
+            type(module) in (nn.Linear, ContextLinear)
+            and "forward" not in vars(module)
+            and not (module._forward_hooks or module._forward_pre_hooks)
+            and not (module._backward_hooks or module._backward_pre_hooks)
+            for module in (
+                *(self.query, self.key, self.value, self.context_query, self.context_key),
+                *(self.context_matrix.from_context, self.context_matrix.from_hidden),
+                *(self.query_gate.from_hidden, self.query_gate.from_context),
+                *(self.key_gate.from_hidden, self.key_gate.from_context),
+            )
+        )
+
+    def stack(self) -> StackedWeights:
+        """The weights of all projections, for `_project_at_once`."""
+        heads = (self.num_heads, self.head_size)
+        projections, of_context = (self.query, self.key, self.value), (self.context_query, self.context_key)
+        folded, constants, gates_on_matrix = [], [], []
+        for projection, context_projection, gate in (
+            (self.query, self.context_query, self.query_gate),
+            (self.key, self.context_key, self.key_gate),
+        ):
+            on_hidden, on_context = gate.from_hidden.weight[0], gate.from_context.weight[0]  # (d,)
+            on_matrix = on_context @ context_projection.weight  # (d,)
+            folded.append(
+                on_hidden @ projection.weight.unflatten(0, heads)
+                + on_matrix @ self.context_matrix.from_hidden.weight.unflatten(0, heads)
+            )  # (h, H)
+            constant = projection.bias.view(heads) @ on_hidden + context_projection.bias @ on_context  # (h,)
+            constants.append(constant if gate.from_hidden.bias is None else constant + gate.from_hidden.bias)
+            gates_on_matrix.append(on_matrix)
+        return StackedWeights(
+            torch.cat([*(p.weight for p in projections), self.context_matrix.from_hidden.weight, *folded]),
+            torch.cat([*(p.bias for p in projections), torch.zeros_like(self.query.bias), *constants]),
+            torch.cat([p.weight for p in of_context]),
+            torch.cat([p.bias for p in of_context]),
+            gates_on_matrix,
+        )
+
+    def _project_at_once(
+        self, hidden_states: torch.Tensor, context_embedding: torch.Tensor, stacked: StackedWeights
+    ) -> Projected:
+        """What `_project` computes, in one product with the hidden states and one with the context matrices.
+
+        The gates are linear in both, so that their weights can be multiplied into those of the projections: they cost
+        2h columns of the product, and no pass over queries and keys.
+        """
+        heads = (self.num_heads, self.head_size)
+        num_contexts = context_embedding.shape[1]
+        context_embedding = context_embedding.flatten(0, 1)  # (B·K, H)
+        for_all_tokens = self.context_matrix.from_context(context_embedding) + context_embedding  # (B·K, H)
+        product = nn.functional.linear(hidden_states, stacked.weight, stacked.bias)  # (B, n, 4H + 2h)
+        *projected, matrix, query_gate, key_gate = for_each_context(product, num_contexts).split(
+            [self.query.out_features] * 4 + [self.num_heads] * 2, dim=-1
+        )
+        matrix = (matrix + for_all_tokens[:, None]).unflatten(-1, heads)  # (B·K, n, h, d)
+        contexts = nn.functional.linear(matrix, stacked.context_weight, stacked.context_bias)
+        context_query, context_key = contexts.transpose(1, 2).chunk(2, dim=-1)  # (B·K, h, n, d) each
+        gates = (
+            (logits + (for_all_tokens.unflatten(-1, heads) @ on_matrix)[:, None]).transpose(1, 2)[..., None]
+            for logits, on_matrix in zip((query_gate, key_gate), stacked.gates_on_matrix, strict=True)
+        )  # (B·K, h, n, 1)
+        return Projected(*(self._heads(states) for states in projected), context_query, context_key, *gates)
+
+    def _project_context(self, projection: nn.Module, context: torch.Tensor) -> torch.Tensor:
+        if self.config.context_projection == "head":
+            return projection(self._heads(context))
+        return self._heads(projection(context))
+
+
+class CGBertSelfAttention(ContextGuidedSelfAttention):
+    """Softmax attention with context-guided queries and keys (section 3.3)."""
+
+    of_query_positions = ("query", "context_query", "query_gate_logits")
+
+    def attend(self, projected: Projected, key_mask: torch.Tensor | None, backend: str):
+        """Projections and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
+        query = context_guided_query_or_key(projected.query, projected.context_query, projected.query_gate_logits)
+        key = context_guided_query_or_key(projected.key, projected.context_key, projected.key_gate_logits)
+        output, weights = SOFTMAX_ATTENTION[backend](query, key, projected.value, key_mask, self.attention_dropout)
+        return output, (weights,)
+
+
+class QACGBertSelfAttention(ContextGuidedSelfAttention):
+    """Softmax attention plus gated quasi-attention (section 3.4)."""
+
+    of_query_positions = ("query", "context_query", "query_gate_logits", "key_gate_logits")
+
+    def attend(self, projected: Projected, key_mask: torch.Tensor | None, backend: str):
+        """Projections and a mask (B, 1, 1, n) -> (B, h, n, d), weights or None"""
+        gate = quasi_gate(
+            projected.query_gate_logits,
+            projected.key_gate_logits,
+            self.config.query_gate_scale,
+            self.config.key_gate_scale,
+        )
+        return QUASI_ATTENTION[backend](
+            projected.query,
+            projected.key,
+            projected.value,
+            projected.context_query,
+            projected.context_key,
+            gate,
+            key_mask,
+            self.config.quasi_attention_scale,
+            self.attention_dropout,
+        )
+
+
+SELF_ATTENTION = {"cg_bert": CGBertSelfAttention, "qacg_bert": QACGBertSelfAttention}
+
+
+class ContextGuidedAttention(nn.Module):
+    """Self-attention and BERT's projection with its residual."""
+
+    def __init__(self, config: ContextGuidedBertConfig, is_shared: bool):
+        super().__init__()
+        self.self = (SharedSelfAttention if is_shared else SELF_ATTENTION[config.model_type])(config)
+        self.output = BertSelfOutput(config)
+
+    def forward(self, hidden_states, context_embedding, key_mask, output_attentions, first_token_only):
+        attended, weights = self.self(hidden_states, context_embedding, key_mask, output_attentions, first_token_only)
+        residual = hidden_states[:, : attended.shape[1]]
+        if context_embedding is not None:
+            residual = for_each_context(residual, context_embedding.shape[1])
+        return self.output(attended, residual), weights
+
+
+class ContextGuidedLayer(GradientCheckpointingLayer):
+    """BERT's layer around context-guided attention, or, below the context-guided layers, around its own."""
+
+    def __init__(self, config: ContextGuidedBertConfig, is_shared: bool):
+        super().__init__()
+        self.attention = ContextGuidedAttention(config, is_shared)
+        self.intermediate = BertIntermediate(config)
+        self.output = BertOutput(config)
+
+    def forward(self, hidden_states, context_embedding, key_mask, output_attentions, first_token_only):
+        attended, weights = self.attention(
+            hidden_states, context_embedding, key_mask, output_attentions, first_token_only
+        )
+        return self.output(self.intermediate(attended), attended), weights
+
+
+class ContextGuidedEncoder(nn.Module):
+    """The stack of layers, under BERT's name for it."""
+
+    def __init__(self, config: ContextGuidedBertConfig):
+        super().__init__()
+        self.layer = nn.ModuleList(
+            [
+                ContextGuidedLayer(config, is_shared=number < config.num_shared_layers)
+                for number in range(config.num_hidden_layers)
+            ]
+        )
