@@ -158,11 +158,28 @@ def build_config(
         fields |= preset_fields
 
     fields.pop("num_contexts", None)  # follows from the targets and aspects
-    config = CONFIG_CLASSES[model_type](**fields)
-    if overrides:
-        config.update_from_string(overrides)
-        config.validate()
-    return config
+    fields |= parse_overrides(overrides, CONFIG_CLASSES[model_type]) if overrides else {}
+    return CONFIG_CLASSES[model_type](**fields)
+
+
+def parse_overrides(overrides: str, config_class: type[PreTrainedConfig]) -> dict:
+    """`"field=value,field=value"` with values as JSON has them, or words.
+
+    Raises:
+        ValueError: if a part is no assignment, or the configuration has no such field.
+    """
+    fields = {}
+    for assignment in overrides.split(","):
+        name, equals, value = assignment.partition("=")
+        if not equals or name not in config_class.__dataclass_fields__:
+            raise ValueError(
+                f"config_overrides={overrides}: {assignment!r} is no field=value of a {config_class.model_type}"
+            )
+        try:
+            fields[name] = json.loads(value)
+        except json.JSONDecodeError:
+            fields[name] = value
+    return fields
 
 
 def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "main"):

@@ -13,8 +13,8 @@ import logging
 import shutil
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ from calibration import calibration_errors, fit_temperature
 from collating import CollatorOfTexts
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import Contexts, encode, encode_together
+from optimisation import balanced_loss, parameter_groups
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
 from sampling import TrainingOrder
 from tasks import Rows, Task, choose, make_task
@@ -66,6 +67,9 @@ RECIPE_ARGUMENTS = (
     "per_device_train_batch_size",
     "gradient_accumulation_steps",
     "learning_rate",
+    "new_learning_rate",
+    "layer_decay",
+    "label_smoothing_factor",
     "lr_scheduler_type",
     "warmup_steps",
     "weight_decay",
@@ -179,6 +183,16 @@ class DataArguments:
     class_balanced_sampling: bool = field(
         default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
     )
+    class_weighted_loss: bool = field(
+        default=False, metadata={"help": "Weigh training rows so that each label counts as much as any other."}
+    )
+    oracle: bool = field(
+        default=False,
+        metadata={
+            "help": "Score the test split at every evaluation too, and report what choosing the checkpoint on it "
+            "would show (oracle in results.json). Nothing is chosen by it."
+        },
+    )
     seeds: list[int] = field(
         default_factory=lambda: [42],
         metadata={"help": "One training run each; the table has mean (std) (default: 42)."},
@@ -198,6 +212,17 @@ class ABSATrainingArguments(TrainingArguments):
     )
     per_device_eval_batch_size: int = field(default=64, metadata={"help": "Rows of an evaluation step (default: 64)."})
     learning_rate: float = field(default=2e-5, metadata={"help": "Peak learning rate (default: the paper's 2e-5)."})
+    new_learning_rate: float | None = field(
+        default=None,
+        metadata={
+            "help": "Peak learning rate of what the backbone has not: classifier, context embeddings, projections and "
+            "gates (default: learning_rate)."
+        },
+    )
+    layer_decay: float = field(
+        default=1.0,
+        metadata={"help": "Factor of the backbone's learning rate from one layer to the one below (default: 1)."},
+    )
     warmup_steps: float = field(default=0.1, metadata={"help": "Steps, or below 1 their fraction (default: 0.1)."})
     weight_decay: float = field(default=0.01, metadata={"help": "Of all but biases and LayerNorm (default: 0.01)."})
     eval_strategy: str = field(default="epoch", metadata={"help": "When validation data is scored (default: epoch)."})
@@ -216,6 +241,10 @@ class ABSATrainingArguments(TrainingArguments):
     logging_steps: float = field(default=50, metadata={"help": "Steps between two logs of the loss (default: 50)."})
 
     def __post_init__(self):
+        if not 0 < self.layer_decay <= 1:
+            raise ValueError(f"layer_decay={self.layer_decay}: a factor above 0 and at most 1")
+        if self.new_learning_rate is not None and self.new_learning_rate <= 0:
+            raise ValueError(f"new_learning_rate={self.new_learning_rate}: a number above 0")
         # Without an accelerator the Trainer takes bf16 only where the CPU is asked for by name.
         self.use_cpu = self.use_cpu or not torch.accelerator.is_available()
         # None stands for the data set's own score (`one_seed` puts it in); the Trainer would make it the loss.
@@ -232,6 +261,17 @@ class EpochOfTheOrder(TrainerCallback):
 
     def on_epoch_begin(self, args, state, control, **kwargs):
         self.trainer.order.set_epoch(int(state.epoch or 0))
+
+
+class ScoreTestSplit(TrainerCallback):
+    """Puts the scores of the test split into the log after every evaluation, under the names `test_<score>`."""
+
+    def __init__(self, score: Callable[[], Mapping[str, float]]):
+        self.score = score
+
+    def on_evaluate(self, args, state, control, **kwargs):
+        scores = {f"test_{name}": score for name, score in self.score().items()}
+        state.log_history.append({"epoch": state.epoch, "step": state.global_step, **scores})
 
 
 class ABSATrainer(Trainer):
@@ -252,6 +292,19 @@ class ABSATrainer(Trainer):
             seed=self.args.seed,
         )
         return self.order
+
+    def get_optimizer_cls_and_kwargs(self, args, model=None):
+        optimizer, options = super().get_optimizer_cls_and_kwargs(args, model)
+        if args.new_learning_rate is not None or args.layer_decay != 1:
+            options["params"] = parameter_groups(
+                model,
+                self.get_decay_parameter_names(model),
+                args.weight_decay,
+                args.learning_rate,
+                args.new_learning_rate,
+                args.layer_decay,
+            )
+        return optimizer, options
 
     def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
         # The Trainer's own would group these rows by length too, and their predictions come back in that order.
@@ -428,13 +481,13 @@ def train_one(
 
     select_by = "accuracy" if pair is not None else training_arguments.metric_for_best_model or task.select_by
 
-    def compute_metrics(prediction) -> dict[str, float]:
-        logits = by_row(prediction.predictions, numbers["validation"])
+    def scores_of(name: str, predictions: np.ndarray) -> dict[str, float]:
+        logits = by_row(predictions, numbers[name])
         if pair is not None:
             return {"accuracy": float((logits.argmax(-1) == validation_labels).mean())}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
-            scores = task.score_rows(splits["validation"], softmax(logits, axis=-1))
+            scores = task.score_rows(splits[name], softmax(logits, axis=-1))
         wanted = {*task.main_scores, select_by.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
@@ -448,18 +501,22 @@ def train_one(
             tokenizer, pad_to_multiple_of=8 if arguments.bf16 else None
         ),
         processing_class=tokenizer,
-        compute_metrics=compute_metrics,
+        compute_metrics=lambda prediction: scores_of("validation", prediction.predictions),
         balance_labels=data_arguments.class_balanced_sampling,
+        compute_loss_func=balanced_loss(
+            gold(splits["train"], task.label_names), len(task.label_names), arguments.label_smoothing_factor
+        )
+        if data_arguments.class_weighted_loss
+        else None,
     )
+    if data_arguments.oracle:
+        trainer.add_callback(ScoreTestSplit(lambda: scores_of("test", predict(trainer, encoded["test"]))))
     last_checkpoint = last_complete_checkpoint(folder)
     if last_checkpoint is not None:
         logger.warning("going on from %s", last_checkpoint)
     trained = trainer.train(resume_from_checkpoint=last_checkpoint)
-    trainer.compute_metrics = None  # what follows is scored over all rows at once
     logits = {
-        name: by_row(trainer.predict(entries).predictions, numbers[name])
-        for name, entries in encoded.items()
-        if name != "train"
+        name: by_row(predict(trainer, entries), numbers[name]) for name, entries in encoded.items() if name != "train"
     }
     temperature = fit_temperature(logits["validation"], validation_labels)
     model.config.calibration_temperature = temperature
@@ -472,6 +529,15 @@ def train_one(
         "train_runtime_s": trained.metrics["train_runtime"],
         "log": trainer.state.log_history,
     }
+
+
+def predict(trainer: Trainer, entries: Dataset) -> np.ndarray:
+    """Logits of the entries, (entries, labels) or (entries, most contexts, labels), without scoring them."""
+    compute_metrics, trainer.compute_metrics = trainer.compute_metrics, None
+    try:
+        return trainer.predict(entries).predictions
+    finally:
+        trainer.compute_metrics = compute_metrics
 
 
 def by_row(predictions: np.ndarray, numbers: list[list[int]]) -> np.ndarray:
@@ -502,7 +568,7 @@ def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_b
 
 def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
     """Trains and tests with one seed; BERT-single trains one model a context and puts their answers together."""
-    model_arguments, data_arguments, _ = arguments
+    model_arguments, data_arguments, training_arguments = arguments
     if model_arguments.model_type == "bert" and not data_arguments.auxiliary_sentence:
         parts = {"-".join(filter(None, pair)): pair for pair in task.contexts}
         check_parts(task, parts.values())
@@ -534,7 +600,30 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
             }
             if PartialState().is_main_process:
                 write_probabilities(folder / f"{name}_probabilities.parquet", rows, probabilities, task.label_names)
+    if data_arguments.oracle:
+        select_by = (training_arguments.metric_for_best_model or task.select_by).removeprefix("eval_")
+        result["oracle"] = best_on_test(training["model"]["log"], select_by)
     return result
+
+
+def best_on_test(log: Iterable[Mapping], select_by: str) -> dict[str, float]:
+    """The test scores of the evaluation that is best by one of them, with its step: too good, only to compare with."""
+    entry = max((entry for entry in log if f"test_{select_by}" in entry), key=lambda entry: entry[f"test_{select_by}"])
+    return {name.removeprefix("test_"): value for name, value in entry.items() if name != "epoch"}
+
+
+def check_oracle(task: Task, model_arguments: ModelArguments, data_arguments: DataArguments, select_by: str | None):
+    """There is a test split, and one model with the scores to choose its checkpoint by."""
+    if not data_arguments.oracle:
+        return
+    if "test" not in task.splits:
+        raise ValueError("oracle=true without a test split: give test_file, or leave it out")
+    if model_arguments.model_type == "bert" and not data_arguments.auxiliary_sentence:
+        raise ValueError(
+            "oracle=true with BERT-single, whose models choose their checkpoints one by one: leave it out"
+        )
+    if select_by is not None and select_by.removeprefix("eval_") == "loss":
+        raise ValueError("oracle=true with metric_for_best_model=loss: give a score, or leave it out")
 
 
 def check_scores(task: Task, metric_for_best_model: str | None):
@@ -576,6 +665,9 @@ def check_same_run(output_dir: Path, described: dict):
         write_json(record, described)
         return
     before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
+    # A run of an earlier version does not name what has been added since: it had the default.
+    specs = [spec for kind in (ModelArguments, DataArguments, ABSATrainingArguments) for spec in fields(kind)]
+    before = {spec.name: spec.default for spec in specs} | before
     changed = [name for name in now if name != "seeds" and before.get(name) != now[name]]
     if changed:
         differences = "; ".join(f"{name} was {before.get(name)!r} and is now {now[name]!r}" for name in changed)
@@ -599,6 +691,7 @@ def main(argv: list[str]):
     check_contexts(model_arguments, data_arguments)
     task = load_task(data_arguments)
     check_scores(task, training_arguments.metric_for_best_model)
+    check_oracle(task, model_arguments, data_arguments, training_arguments.metric_for_best_model)
     output_dir = Path(training_arguments.output_dir)
     described = {**asdict(model_arguments), **asdict(data_arguments)}
     described |= {name: getattr(training_arguments, name) for name in RECIPE_ARGUMENTS}

@@ -36,6 +36,9 @@ class ContextGuidedBertConfig(BertConfig):
             learning rate as 2e⁻⁵ for 2·10⁻⁵, so e⁻³ may be read as 10⁻³ or as exp(-3) = 0.0498. At 0.0498 the quasi
             term, which is not normalised over the keys, drowns the pretrained features at the first step; at 10⁻³
             every part of it starts where the paper says it does, "close to zero".
+        gate_initializer_range (`float`, *optional*):
+            The same for the gates alone; None for `context_initializer_range`. The authors' released code has 0.01 for
+            the gates and 0.02 for the rest.
         calibration_temperature (`float`, defaults to 1.0):
             What the logits are divided by before the softmax, so that a probability is the share of right answers
             (Guo et al., ICML 2017). Fitted on the validation split after training; the pipeline applies it, the model
@@ -54,6 +57,7 @@ class ContextGuidedBertConfig(BertConfig):
     context_projection: Literal["head", "hidden"] = "head"
     gate_bias: bool = False
     context_initializer_range: float | int = 1e-3
+    gate_initializer_range: float | int | None = None
     calibration_temperature: float | int = 1.0
 
     def __post_init__(self, **kwargs):
@@ -103,10 +107,12 @@ class ContextGuidedBertConfig(BertConfig):
                 "or None for all"
             )
 
-    def validate_context_initializer_range(self):
+    def validate_initializer_ranges(self):
         """A standard deviation is not negative."""
-        if self.context_initializer_range < 0:
-            raise ValueError(f"context_initializer_range={self.context_initializer_range}: a standard deviation >= 0")
+        for field in ("context_initializer_range", "gate_initializer_range"):
+            value = getattr(self, field)
+            if value is not None and value < 0:
+                raise ValueError(f"{field}={value}: a standard deviation >= 0")
 
     def validate_calibration_temperature(self):
         """Logits are divided by it."""

@@ -24,6 +24,10 @@ class ContextLinear(nn.Linear):
     """A linear layer that BERT does not have; its weights start at N(0, `context_initializer_range`²)."""
 
 
+class GateLinear(ContextLinear):
+    """One of a gate's; its weights start at N(0, `gate_initializer_range`²)."""
+
+
 class ContextEmbedding(nn.Embedding):
     """One trainable vector for each (target, aspect) context (section 3.6)."""
 
@@ -114,8 +118,8 @@ class ContextGate(nn.Module):
 
     def __init__(self, head_size: int, bias: bool):
         super().__init__()
-        self.from_hidden = ContextLinear(head_size, 1, bias=bias)
-        self.from_context = ContextLinear(head_size, 1, bias=False)
+        self.from_hidden = GateLinear(head_size, 1, bias=bias)
+        self.from_context = GateLinear(head_size, 1, bias=False)
 
     def forward(self, projected: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
         """Query or key (B, h, n, d) and the context's (B, h, n, d) -> (B, h, n, 1)"""
@@ -240,7 +244,7 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
         when they are needed replaces its forward.
         """
         return self.config.context_projection == "head" and all(
-            type(module) in (nn.Linear, ContextLinear)
+            type(module) in (nn.Linear, ContextLinear, GateLinear)
             and "forward" not in vars(module)
             and not (module._forward_hooks or module._forward_pre_hooks)
             and not (module._backward_hooks or module._backward_pre_hooks)

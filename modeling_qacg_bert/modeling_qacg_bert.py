@@ -24,6 +24,7 @@ from .layers_qacg_bert import (
     ContextGuidedEncoder,
     ContextGuidedSelfAttention,
     ContextLinear,
+    GateLinear,
     for_each_context,
 )
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
@@ -139,7 +140,10 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module):
         if isinstance(module, (ContextLinear, ContextEmbedding)):
-            init.normal_(module.weight, mean=0.0, std=self.config.context_initializer_range)
+            std = self.config.context_initializer_range
+            if isinstance(module, GateLinear) and self.config.gate_initializer_range is not None:
+                std = self.config.gate_initializer_range
+            init.normal_(module.weight, mean=0.0, std=std)
             if getattr(module, "bias", None) is not None:
                 init.zeros_(module.bias)
             return

@@ -60,8 +60,9 @@ def test_overrides_win_over_presets(backbones, tiny_bert, tmp_path):
         CONTEXTS,
         LABELS,
         preset=str(preset),
-        overrides=f"context_initializer_range={math.exp(-3)},context_projection=hidden",
+        overrides=f"context_initializer_range={math.exp(-3)},context_projection=hidden,gate_initializer_range=1e-2",
     )
+    assert config.gate_initializer_range == 0.01  # whose default, None, says nothing of its type
     assert config.gate_bias is True
     assert config.context_projection == "hidden"
     assert config.context_initializer_range == math.exp(-3)

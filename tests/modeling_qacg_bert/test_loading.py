@@ -135,7 +135,7 @@ def test_loading_into_the_model_without_a_head(kind, checkpoint):
 
 
 def assert_new_weights_are_small(model, bert_names: set[str]):
-    """Weights near N(0, context_initializer_range²), biases 0, the classifier as BERT initialises it."""
+    """Weights near N(0, σ²) with the σ of gates and of the rest, biases 0, the classifier as BERT initialises it."""
     new = {name: tensor for name, tensor in model.state_dict().items() if name not in bert_names}
     for name, tensor in new.items():
         if name.endswith("bias"):
@@ -143,16 +143,26 @@ def assert_new_weights_are_small(model, bert_names: set[str]):
     classifier = new.pop("classifier.weight")
     # The relative error of the standard deviation of n draws is about 1/sqrt(2n); five of those are never exceeded.
     assert classifier.std() == pytest.approx(0.02, rel=5 / (2 * classifier.numel()) ** 0.5)
-    weights = torch.cat([tensor.flatten() for name, tensor in new.items() if name.endswith("weight")])
-    assert weights.std() == pytest.approx(model.config.context_initializer_range, rel=5 / (2 * weights.numel()) ** 0.5)
-    assert weights.mean().abs() < 5 * weights.std() / weights.numel() ** 0.5
-    for name, tensor in new.items():
-        if name.endswith("weight"):
-            error = 5 / (2 * tensor.numel()) ** 0.5
-            assert tensor.std() == pytest.approx(model.config.context_initializer_range, rel=error), name
+    expected = {False: model.config.context_initializer_range, True: model.config.gate_initializer_range}
+    expected[True] = expected[False] if expected[True] is None else expected[True]
+    for is_gate, std in expected.items():
+        named = {name: new[name] for name in new if name.endswith("weight") and ("_gate." in name) is is_gate}
+        weights = torch.cat([tensor.flatten() for tensor in named.values()])
+        assert weights.std() == pytest.approx(std, rel=5 / (2 * weights.numel()) ** 0.5)
+        assert weights.mean().abs() < 5 * weights.std() / weights.numel() ** 0.5
+        for name, tensor in named.items():
+            assert tensor.std() == pytest.approx(std, rel=5 / (2 * tensor.numel()) ** 0.5), name
 
 
-@pytest.mark.parametrize("changes", [{}, {"context_initializer_range": 0.05, "gate_bias": True}], ids=str)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"context_initializer_range": 0.05, "gate_bias": True},
+        {"context_initializer_range": 0.05, "gate_initializer_range": 1e-3},
+    ],
+    ids=str,
+)
 def test_size_of_new_weights(kind, tmp_path, changes):
     torch.manual_seed(3)
     bert_names = set(bert_model(tmp_path))
