@@ -61,12 +61,13 @@ def semeval2014_scores(
     rows = {"ids": ids, "targets": targets, "aspects": aspects, "labels": labels, "probabilities": probabilities}
     groups = aspect_groups(rows, ASPECTS, LABELS)
     figures = with_bounds(
-        lambda index: _figures(groups.gold[index], groups.probabilities[index]), groups.ids, bootstrap, seed
+        lambda index: figures_of_groups(groups.gold[index], groups.probabilities[index]), groups.ids, bootstrap, seed
     )
     return {**figures, **_floors(groups.gold), **label_counts(groups.gold, LABELS)}
 
 
-def _figures(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
+def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
+    """The figures of arrays as `aspect_groups` makes them: (groups, aspects) and (groups, aspects, labels)."""
     predicted = probabilities.argmax(axis=-1)
     present, with_gold = gold != NONE, (gold != NONE).any(axis=1)
     return {

@@ -1,0 +1,102 @@
+"""How sure the difference of two models is: paired bootstrap over the sentences of the test split.
+
+    python examples/study/compare.py comparison_sentihood --output_dir outputs/study
+
+For the pairs of a grid. Each resample draws sentences with replacement, the same for both models and all seeds, and
+takes the difference of their mean scores over the seeds (Efron & Tibshirani 1993, ch. 8 and 13). The interval is for
+other sentences and the same trainings; how much trainings differ is what standard deviations over seeds show.
+"""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from grids import STUDY, read_grid, run_name
+
+sys.path.insert(0, str(STUDY.parent))
+
+from arguments import parse  # from examples/
+from metrics.sentihood.aspect_groups import Groups, aspect_groups
+from metrics.sentihood.figures import DegenerateScoreWarning, with_bounds
+from results import write_json
+
+
+@dataclass
+class CompareArguments:
+    """Which pairs, and where their runs are."""
+
+    grid: str = field(metadata={"help": "Name of examples/study/grids, with `paired` runs."})
+    seeds: list[int] | None = field(default=None, metadata={"help": "Of both models (default: the grid's)."})
+    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
+    results_dir: Path = field(default=STUDY / "results", metadata={"help": "For paired/GRID.json."})
+    resamples: int = field(default=10_000, metadata={"help": "Of the test sentences."})
+
+
+def read_groups(file: Path, aspects: Sequence[str], labels: Sequence[str]) -> Groups:
+    """What a run answered, in groups as the metric takes them.
+
+    Raises:
+        FileNotFoundError: if the run is not there.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(f"{file} does not exist: train the run with examples/study/run.py, or give --seeds")
+    rows = pd.read_parquet(file)
+    columns = {f"{name}s": rows[name].tolist() for name in ("id", "target", "aspect", "label")}
+    probabilities = rows[[f"p_{label}" for label in labels]].to_numpy()
+    return aspect_groups({**columns, "probabilities": probabilities}, aspects, labels)
+
+
+def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: int) -> dict[str, float]:
+    """Mean score of the first run over its seeds minus that of the second, with 95% intervals.
+
+    Args:
+        dataset: "sentihood" or "semeval2014".
+        runs: of both, the parquet file of each seed.
+        resamples: of the sentences.
+    Returns:
+        `<score>`, `<score>_low` and `<score>_high`, as fractions.
+    """
+    metric = importlib.import_module(f"metrics.{dataset}.{dataset}_scores")
+    first, second = ([read_groups(file, metric.ASPECTS, metric.LABELS) for file in files] for files in runs)
+
+    def mean_figures(seeds: Sequence[Groups], index: np.ndarray) -> dict[str, float]:
+        figures = [metric.figures_of_groups(groups.gold[index], groups.probabilities[index]) for groups in seeds]
+        return {name: np.mean([of_seed[name] for of_seed in figures]) for name in figures[0]}
+
+    def difference(index: np.ndarray) -> dict[str, float]:
+        minuend, subtrahend = mean_figures(first, index), mean_figures(second, index)
+        return {name: float(minuend[name] - subtrahend[name]) for name in minuend if not name.startswith("audit_")}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegenerateScoreWarning)  # of the audit, in small resamples
+        return with_bounds(difference, first[0].ids, resamples, seed=0)
+
+
+def main(arguments: CompareArguments):
+    grid = read_grid(STUDY / "grids" / f"{arguments.grid}.yaml")
+    seeds = arguments.seeds or grid.seeds
+    compared = {}
+    for label, other in grid.paired.items():
+        files = [
+            [
+                arguments.output_dir / run_name(grid.runs[name]) / f"seed-{seed}" / "test_probabilities.parquet"
+                for seed in seeds
+            ]
+            for name in (label, other)
+        ]
+        differences = paired_difference(grid.runs[label]["dataset"], files, arguments.resamples)
+        compared[label] = {"minus": other, "seeds": seeds, "resamples": arguments.resamples, "scores": differences}
+        for name, value in differences.items():
+            if not name.endswith(("_low", "_high")):
+                bounds = ", ".join(f"{100 * differences[f'{name}_{end}']:+.1f}" for end in ("low", "high"))
+                print(f"{label} minus {other}: {name} {100 * value:+.1f} [{bounds}]")
+    write_json(arguments.results_dir / "paired" / f"{grid.name}.json", compared)
+
+
+if __name__ == "__main__":
+    main(parse(CompareArguments, "grid"))

@@ -1,0 +1,151 @@
+"""Writes the tables of `docs/accuracy.md` from the results files of the study.
+
+    python examples/study/report.py
+
+A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired` or
+`_oracle` behind it; what stands outside is left as it is.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from grids import GRIDS, STUDY, Grid, read_grid, run_name
+
+sys.path.insert(0, str(STUDY.parent))
+
+from arguments import parse  # from examples/
+
+TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+MAIN_SCORES = {
+    "sentihood": {
+        "strict_accuracy": "strict accuracy",
+        "macro_f1": "macro-F1",
+        "aspect_auc": "aspect AUC",
+        "sentiment_accuracy": "sentiment accuracy",
+        "sentiment_auc": "sentiment AUC",
+    },
+    "semeval2014": {
+        "precision": "precision",
+        "recall": "recall",
+        "f1": "F1",
+        "accuracy_binary": "binary",
+        "accuracy_3way": "3-way",
+        "accuracy_4way": "4-way",
+    },
+}
+
+
+@dataclass
+class ReportArguments:
+    """From where, and into what."""
+
+    results_dir: Path = field(default=STUDY / "results", metadata={"help": "Where run.py has put the results files."})
+    document: Path = field(
+        default=STUDY.parents[1] / "docs" / "accuracy.md", metadata={"help": "The document with the tables."}
+    )
+
+
+def results_of(grid: Grid, label: str, results_dir: Path) -> list[dict]:
+    """The results of a run with each of its seeds that have been trained."""
+    folder = results_dir / run_name(grid.runs[label])
+    files = [folder / f"seed-{seed}.json" for seed in grid.seeds]
+    return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+
+
+def cell(values: Sequence[float | None]) -> str:
+    """Mean (sample standard deviation) in percent; None is a score that the rows do not define."""
+    if None in values:
+        return "undefined"
+    deviation = f" ({100 * np.std(values, ddof=1):.1f})" if len(values) > 1 else ""
+    return f"{100 * np.mean(values):.1f}{deviation}"
+
+
+def scores_of(grid: Grid) -> Mapping[str, str]:
+    """The main scores of a grid's data and their headings."""
+    return MAIN_SCORES[next(iter(grid.runs.values()))["dataset"]]
+
+
+def lines_of_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def scores_table(grid: Grid, results_dir: Path) -> str:
+    """A line for each run: its scores, and how many seeds have been trained; those not run are named below."""
+    scores = scores_of(grid)
+    rows = [[label, "", *(figures or [""] * len(scores))] for label, figures in grid.reported.items()]
+    not_run = []
+    for label in grid.runs:
+        results = results_of(grid, label, results_dir)
+        if results:
+            rows.append([label, str(len(results)), *(cell([r[grid.split][name] for r in results]) for name in scores)])
+        if len(results) < len(grid.seeds):
+            seeds = [str(seed) for seed in grid.seeds if seed not in [result["seed"] for result in results]]
+            not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
+    table = lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows)
+    return table + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
+
+
+def oracle_table(grid: Grid, results_dir: Path) -> str:
+    """For the runs that kept them, the scores of the checkpoint that is best on test, minus those reported."""
+    scores = scores_of(grid)
+    rows = []
+    for label in grid.runs:
+        results = [result for result in results_of(grid, label, results_dir) if result["oracle"]]
+        for what, of_result in (
+            ("chosen on validation", lambda result: result["test"]),
+            ("best on test", lambda result: result["oracle"]),
+        ):
+            if results:
+                cells = [cell([of_result(result)[name] for result in results]) for name in scores]
+                rows.append([f"{label}, {what}", str(len(results)), *cells])
+    return lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows)
+
+
+def paired_table(grid: Grid, results_dir: Path) -> str:
+    """The differences of the pairs that `compare.py` has compared, in points, with their intervals."""
+    file = results_dir / "paired" / f"{grid.name}.json"
+    scores = scores_of(grid)
+    rows = []
+    for label, compared in json.loads(file.read_text(encoding="utf-8")).items() if file.is_file() else []:
+        found = compared["scores"]
+        bounds = {name: [f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high")] for name in scores}
+        cells = [f"{100 * found[name]:+.1f} [{', '.join(bounds[name])}]" for name in scores]
+        rows.append([f"{label} minus {compared['minus']}", str(len(compared["seeds"])), *cells])
+    return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
+
+
+def fill(document: str, results_dir: Path) -> str:
+    """The document with its tables made anew.
+
+    Raises:
+        ValueError: if it has a place for a table that there is none of.
+    """
+    tables = {}
+    for grid in map(read_grid, GRIDS):
+        tables[grid.name] = (scores_table, grid)
+        tables[f"{grid.name}_oracle"] = (oracle_table, grid)
+        tables[f"{grid.name}_paired"] = (paired_table, grid)
+
+    def table(match: re.Match) -> str:
+        if match[2] not in tables:
+            raise ValueError(f"there is no table {match[2]}: name one of {', '.join(tables)}")
+        make, grid = tables[match[2]]
+        return f"{match[1]}\n{make(grid, results_dir)}\n{match[3]}"
+
+    return TABLE.sub(table, document)
+
+
+def main(arguments: ReportArguments):
+    document = arguments.document.read_text(encoding="utf-8")
+    arguments.document.write_text(fill(document, arguments.results_dir), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(parse(ReportArguments))

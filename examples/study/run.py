@@ -1,0 +1,163 @@
+"""Trains what the grids of the study ask for, and keeps a results file of each run.
+
+    python examples/study/run.py comparison_sentihood initialisation --sentihood_dir DIR --jobs 2
+
+Started again it goes on where it stopped; a run that two grids share is trained once. A run with other arguments than
+those of the grid has another name, and so another folder and results file.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from grids import STUDY, read_grid, run_name
+
+EXAMPLES = STUDY.parent
+sys.path.insert(0, str(EXAMPLES))
+
+from arguments import parse  # noqa: E402  # from examples/
+from results import write_json  # noqa: E402
+from run_absa import recipe_words  # noqa: E402
+
+CURVES = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
+
+
+@dataclass
+class StudyArguments:
+    """What to train, and where."""
+
+    grids: list[str] = field(metadata={"help": "Names of examples/study/grids."})
+    sentihood_dir: str | None = field(
+        default=None, metadata={"help": "Folder with SentiHood's files (default: they are downloaded)."}
+    )
+    semeval2014_dir: str | None = field(
+        default=None, metadata={"help": "Folder with SemEval-2014's files (default: they are downloaded)."}
+    )
+    seeds: list[int] | None = field(default=None, metadata={"help": "Only these (default: all of the grid)."})
+    runs: list[str] | None = field(default=None, metadata={"help": "Only these rows of the tables (default: all)."})
+    jobs: int = field(default=1, metadata={"help": "Runs at a time; they share the cores."})
+    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Checkpoints and probabilities."})
+    results_dir: Path = field(default=STUDY / "results", metadata={"help": "One small file of results a run."})
+    dry_run: bool = field(default=False, metadata={"help": "Print what would be trained."})
+
+
+def wanted(arguments: StudyArguments) -> Iterator[tuple[str, int, Mapping]]:
+    """Name, seed and arguments of each run that has no results file: all runs with a seed before those with the next.
+
+    Raises:
+        ValueError: if no grid has a run that is asked for.
+    """
+    grids = [read_grid(STUDY / "grids" / f"{name}.yaml") for name in arguments.grids]
+    known = [label for grid in grids for label in grid.runs]
+    for label in arguments.runs or []:
+        if label not in known:
+            raise ValueError(f"runs={label!r} is in none of the grids {arguments.grids}, which have {known}")
+    seen = set()
+    for grid in grids:
+        for seed in arguments.seeds or grid.seeds:
+            for label, run in grid.runs.items():
+                name = run_name(run)
+                if (arguments.runs and label not in arguments.runs) or (name, seed) in seen:
+                    continue
+                seen.add((name, seed))
+                if not results_file(arguments.results_dir, name, seed).is_file():
+                    yield name, seed, run
+
+
+def results_file(results_dir: Path, name: str, seed: int) -> Path:
+    """Where the results of a run are kept."""
+    return results_dir / name / f"seed-{seed}.json"
+
+
+def command(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[str]:
+    """What trains a run."""
+    words = dict(run)
+    control = words.pop("control", None)
+    script = ["run_absa.py"] if control is None else ["study/controls.py", control]
+    data_dir = getattr(arguments, f"{run['dataset']}_dir")
+    words |= {"seeds": [seed], "data_dir": data_dir, "output_dir": arguments.output_dir / name, "disable_tqdm": True}
+    return [sys.executable, str(EXAMPLES / script[0]), *script[1:], *recipe_words(words)]
+
+
+def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool:
+    """Trains a run and writes its results file; what the run prints is kept beside its checkpoints."""
+    folder = arguments.output_dir / name
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // arguments.jobs)),
+        "TOKENIZERS_PARALLELISM": "false",
+        "THP_MEM_ALLOC_ENABLE": "1",  # a seventh less time on a CPU: gradients of embeddings are big allocations
+    }
+    log = folder / f"seed-{seed}.log"
+    with log.open("a", encoding="utf-8") as output:
+        finished = subprocess.run(
+            command(name, seed, run, arguments), stdout=output, stderr=subprocess.STDOUT, env=environment, check=False
+        )
+    if finished.returncode:
+        print(f"{name} seed {seed} failed: see {log}", flush=True)
+        return False
+    result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
+    write_json(results_file(arguments.results_dir, name, seed), digest(run, result))
+    print(f"{name} seed {seed} is done", flush=True)
+    return True
+
+
+def digest(run: Mapping, result: Mapping) -> dict:
+    """What the tables need of `results.json`, and how the run came to it."""
+    parts = result["training"]  # one, or of BERT-single one a context
+    versions = {name: version(name) for name in ("torch", "transformers", "qacg-bert")}
+    return {
+        "arguments": {name: value for name, value in run.items() if name != "oracle"},
+        "seed": result["seed"],
+        "versions": {"python": platform.python_version(), **versions},
+        "train_runtime_s": sum(training["train_runtime_s"] for training in parts.values()),
+        "best_step": {part: training["best_step"] for part, training in parts.items()},
+        "curve": {part: curve(training["log"]) for part, training in parts.items()},
+        "validation": result["validation"],
+        "test": result["test"],
+        "oracle": result.get("oracle"),
+    }
+
+
+def curve(log: Sequence[Mapping]) -> list[dict]:
+    """The scores at each evaluation, by split."""
+    points = {}
+    for entry in log:
+        for name, value in entry.items():
+            split, _, score = name.partition("_")
+            if split in CURVES and not score.endswith(("runtime", "per_second")):
+                point = points.setdefault(entry["step"], {"step": entry["step"], "epoch": entry["epoch"]})
+                point.setdefault(CURVES[split], {})[score] = value
+    return list(points.values())
+
+
+def main(arguments: StudyArguments):
+    runs = list(wanted(arguments))
+    print(f"{len(runs)} runs to train")
+    if arguments.dry_run:
+        for name, seed, run in runs:
+            print(" ".join(command(name, seed, run, arguments)))
+        return
+    failed = threading.Event()
+
+    def work(job: tuple[str, int, Mapping]):
+        if not failed.is_set() and not train(*job, arguments):
+            failed.set()  # what went wrong would do so in the others too, or needs a look
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        list(pool.map(work, runs))
+    if failed.is_set():
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(parse(StudyArguments, "grids"))
