@@ -76,7 +76,7 @@ def balanced_loss(labels: Sequence[int], num_labels: int, label_smoothing: float
 
     def loss(outputs, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None = None) -> torch.Tensor:
         """`outputs.logits` (B, labels) or (B, K, labels) and labels (B,) or (B, K), -100 where there is none."""
-        logits = outputs["logits"].float().flatten(0, -2)
+        logits = outputs.logits.float().flatten(0, -2)
         labels = labels.flatten()
         total = nn.functional.cross_entropy(
             logits, labels, weights.to(logits), reduction="sum", label_smoothing=label_smoothing

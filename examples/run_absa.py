@@ -359,6 +359,15 @@ def check_contexts(model: ModelArguments, data: DataArguments):
         )
 
 
+def check_balance(data: DataArguments):
+    """Labels are balanced once."""
+    if data.class_weighted_loss and data.class_balanced_sampling:
+        raise ValueError(
+            "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
+            "balanced; leave one out"
+        )
+
+
 def recipe_words(recipe: dict) -> list[str]:
     """A recipe as the words of a command, so that its values are checked like those."""
     words = []
@@ -689,6 +698,7 @@ def main(argv: list[str]):
         raise ValueError(f"seeds={data_arguments.seeds} holds a seed twice: its run would count double")
 
     check_contexts(model_arguments, data_arguments)
+    check_balance(data_arguments)
     task = load_task(data_arguments)
     check_scores(task, training_arguments.metric_for_best_model)
     check_oracle(task, model_arguments, data_arguments, training_arguments.metric_for_best_model)

@@ -1,6 +1,6 @@
 """How sure the difference of two models is: paired bootstrap over the sentences of the test split.
 
-    python examples/study/compare.py comparison_sentihood --output_dir outputs/study
+    python examples/study/compare.py examples/study/grids/comparison_sentihood.yaml
 
 For the pairs of a grid. Each resample draws sentences with replacement, the same for both models and all seeds, and
 takes the difference of their mean scores over the seeds (Efron & Tibshirani 1993, ch. 8 and 13). The interval is for
@@ -30,7 +30,7 @@ from results import write_json
 class CompareArguments:
     """Which pairs, and where their runs are."""
 
-    grid: str = field(metadata={"help": "Name of examples/study/grids, with `paired` runs."})
+    grid: Path = field(metadata={"help": "File of examples/study/grids, with `paired` runs."})
     seeds: list[int] | None = field(default=None, metadata={"help": "Of both models (default: the grid's)."})
     output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
     results_dir: Path = field(default=STUDY / "results", metadata={"help": "For paired/GRID.json."})
@@ -78,7 +78,7 @@ def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: i
 
 
 def main(arguments: CompareArguments):
-    grid = read_grid(STUDY / "grids" / f"{arguments.grid}.yaml")
+    grid = read_grid(arguments.grid)
     seeds = arguments.seeds or grid.seeds
     compared = {}
     for label, other in grid.paired.items():

@@ -44,8 +44,10 @@ def read_grid(file: Path) -> Grid:
         FileNotFoundError, ValueError: naming the file and what is wrong with it.
     """
     if not file.is_file():
-        raise FileNotFoundError(f"grid {file} does not exist: there are {', '.join(grid.stem for grid in GRIDS)}")
+        raise FileNotFoundError(f"grid {file} does not exist: there are {', '.join(map(str, GRIDS))}")
     fields = yaml.safe_load(file.read_text(encoding="utf-8"))
+    if not isinstance(fields, dict):
+        raise ValueError(f"grid {file} is no mapping: see its neighbours")
     missing, unknown = {"title", "split", "seeds", "runs"} - set(fields), set(fields) - FIELDS
     if missing or unknown:
         raise ValueError(f"grid {file} lacks {sorted(missing)} and holds {sorted(unknown)}: see its neighbours")
@@ -67,5 +69,5 @@ def run_name(arguments: Mapping) -> str:
         if name == "config_overrides":
             changes += sorted(value.split(","))
         elif name not in UNNAMED and value != BUDGET.get(name):
-            changes.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}")
+            changes.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}".replace("/", "--"))
     return f"{arguments['dataset']}/{','.join([arguments['model_type'], *changes])}"

@@ -1,6 +1,6 @@
 """Trains what the grids of the study ask for, and keeps a results file of each run.
 
-    python examples/study/run.py comparison_sentihood initialisation --sentihood_dir DIR --jobs 2
+    python examples/study/run.py examples/study/grids/initialisation.yaml --sentihood_dir DIR --jobs 2
 
 Started again it goes on where it stopped; a run that two grids share is trained once. A run with other arguments than
 those of the grid has another name, and so another folder and results file.
@@ -34,7 +34,7 @@ CURVES = {"eval": "validation", "test": "test"}  # how the Trainer's log and `Sc
 class StudyArguments:
     """What to train, and where."""
 
-    grids: list[str] = field(metadata={"help": "Names of examples/study/grids."})
+    grids: list[Path] = field(metadata={"help": "Files of examples/study/grids, or like those."})
     sentihood_dir: str | None = field(
         default=None, metadata={"help": "Folder with SentiHood's files (default: they are downloaded)."}
     )
@@ -55,11 +55,11 @@ def wanted(arguments: StudyArguments) -> Iterator[tuple[str, int, Mapping]]:
     Raises:
         ValueError: if no grid has a run that is asked for.
     """
-    grids = [read_grid(STUDY / "grids" / f"{name}.yaml") for name in arguments.grids]
+    grids = [read_grid(file) for file in arguments.grids]
     known = [label for grid in grids for label in grid.runs]
     for label in arguments.runs or []:
         if label not in known:
-            raise ValueError(f"runs={label!r} is in none of the grids {arguments.grids}, which have {known}")
+            raise ValueError(f"runs={label!r} is in none of these grids, which have {known}")
     seen = set()
     for grid in grids:
         for seed in arguments.seeds or grid.seeds:

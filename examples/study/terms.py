@@ -1,6 +1,6 @@
 """How big the quasi term is beside the softmax term, before training and after it, and what gradient its weights get.
 
-    python examples/study/terms.py initialisation --sentihood_dir DIR --output_dir outputs/study
+    python examples/study/terms.py examples/study/grids/initialisation.yaml --sentihood_dir DIR
 
 For each QACG-BERT of a grid, over the questions of the validation split: by layer the mean |λ_A| and the mean of
 |λ_A A_quasi V| / |A_self V| over heads and tokens; by the number of tokens n the mean of that ratio over the layers.
@@ -37,7 +37,7 @@ LENGTHS = (20, 40, 60)  # tokens up to which a bin goes; one more holds the rest
 class TermsArguments:
     """Which models, and on what."""
 
-    grid: str = field(metadata={"help": "Name of examples/study/grids."})
+    grid: Path = field(metadata={"help": "File of examples/study/grids."})
     sentihood_dir: str | None = field(
         default=None, metadata={"help": "Folder with SentiHood's files (default: they are downloaded)."}
     )
@@ -133,7 +133,7 @@ def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[st
 
 
 def main(arguments: TermsArguments):
-    grid = read_grid(STUDY / "grids" / f"{arguments.grid}.yaml")
+    grid = read_grid(arguments.grid)
     task = make_task(load_absa_dataset("sentihood", data_dir=arguments.sentihood_dir), "sentihood", 0.0, 0)
     found = {}
     for label, run in grid.runs.items():

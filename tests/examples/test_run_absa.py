@@ -132,6 +132,25 @@ def test_checkpoint_is_the_best_on_validation(finished_run):
     assert result["validation"]["strict_accuracy"] == pytest.approx(best["eval_strict_accuracy"])
 
 
+def test_oracle_chooses_nothing(tmp_path: Path, finished_run, recipe: Path, run_script):
+    run_script(SCRIPT, recipe, "--output_dir", tmp_path / "run", "--seeds", "1", "--oracle", "true")
+    with_oracle, without = (
+        json.loads((folder / "seed-1" / "results.json").read_text()) for folder in (tmp_path / "run", finished_run[0])
+    )
+    assert with_oracle["test"] == without["test"]
+    log = with_oracle["training"]["model"]["log"]
+    training_losses = [
+        [entry["loss"] for entry in run["training"]["model"]["log"] if "loss" in entry]
+        for run in (with_oracle, without)
+    ]
+    assert training_losses[0] == training_losses[1]
+    by_step = {entry["step"]: entry["test_strict_accuracy"] for entry in log if "test_strict_accuracy" in entry}
+    assert sorted(by_step) == sorted(entry["step"] for entry in log if "eval_loss" in entry)
+    assert by_step[with_oracle["training"]["model"]["best_step"]] == with_oracle["test"]["strict_accuracy"]
+    assert with_oracle["oracle"]["strict_accuracy"] == max(by_step.values())
+    assert "oracle" not in without
+
+
 def test_finished_seeds_are_kept_and_other_arguments_refused(finished_run, recipe: Path, run_script):
     folder, printed = finished_run
     results = folder / "seed-1" / "results.json"
@@ -216,10 +235,13 @@ def test_two_processes_have_the_loss_curve_of_one(
     "options",
     [
         ("--model_type", "cg_bert", "--auxiliary_sentence", "false", "--class_balanced_sampling", "true"),
-        ("--model_type", "bert"),
-        ("--model_type", "qacg_bert", "--bf16", "true", "--gradient_checkpointing", "true"),
+        ("--model_type", "bert", "--class_weighted_loss", "true", "--label_smoothing_factor", "0.1"),
+        (
+            *("--model_type", "qacg_bert", "--bf16", "true", "--gradient_checkpointing", "true"),
+            *("--layer_decay", "0.8", "--new_learning_rate", "1e-2"),
+        ),
     ],
-    ids=["cg-bert, no auxiliary sentence, balanced", "bert-pair", "qacg-bert, bf16, checkpointing"],
+    ids=["cg-bert, no auxiliary sentence, balanced", "bert-pair, weighted", "qacg-bert, bf16, checkpointing, rates"],
 )
 def test_other_models_and_switches(tmp_path: Path, recipe: Path, run_script, options):
     run_script(SCRIPT, recipe, *options, "--num_train_epochs", "1", "--output_dir", tmp_path / "run")
@@ -295,6 +317,20 @@ def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path, example):
                 "--class_balanced_sampling=true",
             ],
             "class_balanced_sampling=true draws rows, contexts_together=true texts",
+        ),
+        (["{recipe}", "--layer_decay", "0"], "layer_decay=0.0: a factor above 0 and at most 1"),
+        (["{recipe}", "--new_learning_rate", "-1"], "new_learning_rate=-1.0: a number above 0"),
+        (
+            ["{recipe}", "--class_weighted_loss=true", "--class_balanced_sampling=true"],
+            "each would balance what the other has balanced",
+        ),
+        (
+            ["{recipe}", "--oracle=true", "--model_type=bert", "--auxiliary_sentence=false"],
+            "oracle=true with BERT-single",
+        ),
+        (
+            ["{recipe}", "--oracle", "true", "--metric_for_best_model", "loss"],
+            "oracle=true with metric_for_best_model",
         ),
         (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
         (

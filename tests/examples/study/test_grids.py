@@ -1,0 +1,70 @@
+"""The grids as data: every run is one that run_absa.py would take, and has a name of its own."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+SENTIHOOD = {"dataset": "sentihood", "model_type": "qacg_bert"}
+
+
+@pytest.fixture
+def grids(study):
+    return study("grids")
+
+
+def test_every_run_of_every_grid_can_be_started(grids, study):
+    run_absa, run = study("run_absa"), study("run")
+    folders = {}
+    for grid in map(grids.read_grid, grids.GRIDS):
+        assert len(set(grid.seeds)) == len(grid.seeds) >= 1
+        for label, arguments in grid.runs.items():
+            started = dict(arguments)
+            started.pop("control", None)
+            model, data, _ = run_absa.parse_arguments(run.recipe_words(started))
+            run_absa.check_contexts(model, data)
+            run_absa.check_balance(data)
+            name = grids.run_name(arguments)
+            without_oracle = {key: value for key, value in arguments.items() if key != "oracle"}
+            assert folders.setdefault(name, without_oracle) == without_oracle, f"{label}: {name} is another run's too"
+    assert len(folders) > 20
+
+
+def test_names_say_what_is_not_as_in_the_budget(grids):
+    budget = {**grids.BUDGET, **SENTIHOOD}
+    assert grids.run_name(budget) == "sentihood/qacg_bert"
+    assert grids.run_name({**budget, "oracle": True}) == "sentihood/qacg_bert"
+    assert grids.run_name({**budget, "learning_rate": 2e-4}) == "sentihood/qacg_bert,learning_rate=0.0002"
+    assert (
+        grids.run_name({**budget, "model_type": "bert", "auxiliary_sentence": False})
+        == "sentihood/bert,auxiliary_sentence=false"
+    )
+    # Whichever order the overrides come in, the run is the same.
+    for overrides in ("gate_bias=true,gate_initializer_range=0.01", "gate_initializer_range=0.01,gate_bias=true"):
+        named = grids.run_name({**budget, "config_overrides": overrides})
+        assert named == "sentihood/qacg_bert,gate_bias=true,gate_initializer_range=0.01"
+    assert "/" not in grids.run_name({**budget, "model_name_or_path": "some/bert"}).removeprefix("sentihood/")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ([], "is no mapping"),
+        ({"title": "t", "split": "test", "seeds": [1]}, "lacks ['runs']"),
+        ({"title": "t", "split": "test", "seeds": [1], "runs": {}, "sead": 1}, "holds ['sead']"),
+        ({"title": "t", "split": "dev", "seeds": [1], "runs": {}}, "has split=dev: validation or test"),
+        ({"title": "t", "split": "test", "seeds": [1], "runs": {"a": {}}, "paired": {"a": "b"}}, "pairs 'b'"),
+    ],
+    ids=["no mapping", "no runs", "unknown", "split", "paired"],
+)
+def test_a_grid_that_is_wrong_is_named(grids, tmp_path: Path, fields, message: str):
+    file = tmp_path / "grid.yaml"
+    file.write_text(yaml.safe_dump(fields))
+    with pytest.raises(ValueError, match=r"grid\.yaml") as error:
+        grids.read_grid(file)
+    assert message in str(error.value)
+
+
+def test_a_grid_that_is_not_there(grids, tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match=r"does not exist: there are .*comparison_sentihood\.yaml"):
+        grids.read_grid(tmp_path / "no.yaml")

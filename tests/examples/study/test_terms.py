@@ -1,0 +1,70 @@
+"""The sizes of the terms, against the weights that the eager backend returns."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from modeling_qacg_bert import QACGBertForSequenceClassification
+
+
+@pytest.fixture
+def batch() -> dict[str, torch.Tensor]:
+    random = torch.Generator().manual_seed(0)
+    return {
+        "input_ids": torch.randint(5, 40, (3, 7), generator=random),
+        "context_ids": torch.tensor([0, 3, 7]),
+        "labels": torch.tensor([0, 1, 2]),
+    }
+
+
+def model_of(tiny_classifier: Path, **changes) -> QACGBertForSequenceClassification:
+    model = QACGBertForSequenceClassification.from_pretrained(tiny_classifier, **changes).eval()
+    random = torch.Generator().manual_seed(0)
+    for name, parameter in model.named_parameters():
+        if "_gate" in name or "context_" in name:
+            torch.nn.init.normal_(parameter, std=0.3, generator=random)
+    return model
+
+
+def test_sizes(study, tiny_classifier: Path, batch):
+    terms = study("terms")
+    model = model_of(tiny_classifier)
+    values = []
+    for layer in model.bert.encoder.layer:
+        layer.attention.self.value.register_forward_hook(lambda module, args, output: values.append(output))
+    found = terms.size_of_terms(model, [batch])
+    values.clear()
+    with torch.no_grad():
+        outputs = model.bert(batch["input_ids"], context_ids=batch["context_ids"], output_attentions=True)
+    ratios = []
+    for layer, value in enumerate(values):
+        value = value.unflatten(-1, (4, 8)).transpose(1, 2)
+        softmax_term = outputs.self_attentions[layer] @ value
+        quasi_term = outputs.quasi_gates[layer] * (outputs.quasi_attentions[layer] @ value)
+        ratios.append((quasi_term.norm(dim=-1) / softmax_term.norm(dim=-1)).mean().item())
+        assert found["gate"][layer] == pytest.approx(outputs.quasi_gates[layer].abs().mean().item(), rel=1e-4)
+    assert found["ratio"] == pytest.approx(ratios, rel=1e-4)
+    assert found["ratio_by_length"] == {"n <= 20": pytest.approx(sum(ratios) / 2, rel=1e-4)}
+    assert "attend" not in vars(model.bert.encoder.layer[0].attention.self)
+
+
+def test_without_quasi_attention_there_is_no_quasi_term(study, tiny_classifier: Path, batch):
+    found = study("terms").size_of_terms(model_of(tiny_classifier, quasi_attention_scale=0.0), [batch])
+    assert found["ratio"] == pytest.approx([0, 0], abs=1e-5)
+    assert min(found["gate"]) > 0.01
+
+
+def test_gradients(study, tiny_classifier: Path, batch):
+    terms = study("terms")
+    model = model_of(tiny_classifier)
+    found = terms.gradients(model, batch)
+    assert set(found) == set(terms.NEW_MODULES)
+    model(**batch).loss.backward()
+    expected = model.bert.context_embeddings.weight.grad.square().mean().sqrt().item()
+    assert found["context_embeddings"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(("length", "name"), [(20, "n <= 20"), (21, "n <= 40"), (60, "n <= 60"), (61, "n > 60")])
+def test_bins(study, length: int, name: str):
+    assert study("terms").bin_of(length) == name
