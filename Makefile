@@ -7,7 +7,10 @@ OFFLINE := HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 TOKENIZERS_PARALLELISM=fa
 PYTEST := OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python -m pytest
 TWO_WORKERS := --numprocesses 2 --dist worksteal
 
-.PHONY: help install quickstart test test-slow test-oldest lint format clean
+# Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
+TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
+
+.PHONY: help install quickstart sentihood test test-slow test-oldest lint format clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -21,11 +24,14 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it about three sentences
 	rm -rf outputs/quickstart
-	$(OFFLINE) $(BIN)/python examples/run_absa.py configuration/recipes/quickstart.yaml
+	$(OFFLINE) $(TRAIN) configuration/recipes/quickstart.yaml
 	$(OFFLINE) $(BIN)/python examples/predict.py outputs/quickstart/seed-42 \
 		"LOCATION1 is very expensive." \
 		"You can reach the centre from LOCATION1 in ten minutes, while LOCATION2 is cheap and miles from any station." \
 		"Does anyone know a good bakery in LOCATION2?"
+
+sentihood: install  ## fine-tune QACG-BERT on SentiHood: make sentihood DATA_DIR=folder (or, without, downloaded)
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_minilm.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)")
 
 test: install  ## run the tests (under 5 minutes on 2 cores)
 	$(PYTEST) $(TWO_WORKERS)

@@ -2,8 +2,8 @@
 
     python examples/study/report.py
 
-A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired` or
-`_oracle` behind it; what stands outside is left as it is.
+A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
+`_oracle`, `_before` or `_after` behind it; what stands outside is left as it is.
 """
 
 import json
@@ -121,17 +121,46 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
     return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
 
 
+def before_table(grid: Grid, results_dir: Path) -> str:
+    """What `terms.py` has found in untrained models: sizes of gate and quasi term, and gradients."""
+    rows, bins, kinds = [], [], []
+    for label, found in terms_of(grid, results_dir).items():
+        before = found["before"]
+        bins, kinds = list(before["ratio_by_length"]), list(before["gradient"])
+        cells = [np.mean(before["gate"]), np.mean(before["ratio"]), *before["ratio_by_length"].values()]
+        gradients = [f"{gradient:.0e}" for gradient in before["gradient"].values()]
+        rows.append([label, *(f"{value:.3f}" for value in cells), *gradients])
+    kinds = [f"∇ {kind.replace('_', ' ')}" for kind in kinds]
+    return lines_of_table(["before training", "gate", "quasi / softmax", *bins, *kinds], rows)
+
+
+def after_table(grid: Grid, results_dir: Path) -> str:
+    """What `terms.py` has found in trained models, layer by layer: size of the gate, and of the quasi term."""
+    rows, layers = [], 0
+    for label, found in terms_of(grid, results_dir).items():
+        if "after" in found:
+            layers = len(found["after"]["gate"])
+            pairs = zip(found["after"]["gate"], found["after"]["ratio"], strict=True)
+            rows.append([label, *(f"{gate:.3f}, {ratio:.2f}" for gate, ratio in pairs)])
+    headings = [f"layer {number}" for number in range(1, layers + 1)]
+    return lines_of_table(["after training: gate, quasi / softmax", *headings], rows)
+
+
+def terms_of(grid: Grid, results_dir: Path) -> dict[str, dict]:
+    """What `terms.py` has written of a grid."""
+    file = results_dir / "terms" / f"{grid.name}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
 def fill(document: str, results_dir: Path) -> str:
     """The document with its tables made anew.
 
     Raises:
         ValueError: if it has a place for a table that there is none of.
     """
-    tables = {}
-    for grid in map(read_grid, GRIDS):
-        tables[grid.name] = (scores_table, grid)
-        tables[f"{grid.name}_oracle"] = (oracle_table, grid)
-        tables[f"{grid.name}_paired"] = (paired_table, grid)
+    kinds = {"": scores_table, "_oracle": oracle_table, "_paired": paired_table}
+    kinds |= {"_before": before_table, "_after": after_table}
+    tables = {grid.name + end: (make, grid) for grid in map(read_grid, GRIDS) for end, make in kinds.items()}
 
     def table(match: re.Match) -> str:
         if match[2] not in tables:

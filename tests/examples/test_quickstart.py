@@ -1,7 +1,9 @@
-"""`make quickstart`: the recipe learns something from the sample corpus."""
+"""`make quickstart`, whose recipe learns something from the sample corpus, and `make sentihood`."""
 
 import importlib.util
 import json
+import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,3 +21,15 @@ def test_quickstart_rises_above_the_floors(tmp_path: Path, run_script):
     assert scores["strict_accuracy"] > scores["floor_all_none_strict_accuracy"] + 0.2
     assert scores["aspect_auc"] > 0.9  # 0.5 by chance
     assert scores["sentiment_accuracy"] > 0.6
+
+
+@pytest.mark.parametrize("folder", ["", "a folder"])
+def test_make_sentihood_trains_the_recipe_on_the_data_that_is_named(repo_root: Path, folder: str):
+    words = ["make", "--dry-run", "sentihood", f"DATA_DIR={folder}"]
+    printed = subprocess.run(words, cwd=repo_root, capture_output=True, text=True, check=True).stdout
+    (command,) = (shlex.split(line) for line in printed.splitlines() if "run_absa.py" in line)
+    assert ("HF_HUB_OFFLINE=1" in command) is bool(folder)  # without a folder the data is downloaded
+    script, recipe, *options = command[command.index("examples/run_absa.py") :]
+    assert (repo_root / script).is_file()
+    assert (repo_root / recipe).is_file()
+    assert options == (["--data_dir", folder] if folder else [])

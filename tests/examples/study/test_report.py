@@ -38,3 +38,22 @@ def test_means_deviations_and_what_was_not_run(report, study, tmp_path: Path):
 def test_a_place_for_no_table(report, tmp_path: Path):
     with pytest.raises(ValueError, match="there is no table comparision"):
         report.fill("<!-- comparision -->\n<!-- /comparision -->", tmp_path)
+
+
+def test_sizes_of_terms(report, study, tmp_path: Path):
+    grids = study("grids")
+    grid = grids.Grid("g", "title", "validation", [1], {}, {}, {})
+    assert report.terms_of(grid, tmp_path) == {}
+    sizes = {"gate": [0.1, 0.3], "ratio": [0.5, 1.5], "ratio_by_length": {"n <= 20": 0.25}}
+    found = {
+        "a": {"before": {**sizes, "gradient": {"query_gate": 0.0123}}, "after": sizes},
+        "b": {"before": {**sizes, "gradient": {"query_gate": 1e-8}}},
+    }
+    (tmp_path / "terms").mkdir()
+    (tmp_path / "terms" / "g.json").write_text(json.dumps(found))
+    before = report.before_table(grid, tmp_path).splitlines()
+    assert before[0] == "| before training | gate | quasi / softmax | n <= 20 | ∇ query gate |"
+    assert before[2:] == ["| a | 0.200 | 1.000 | 0.250 | 1e-02 |", "| b | 0.200 | 1.000 | 0.250 | 1e-08 |"]
+    after = report.after_table(grid, tmp_path).splitlines()
+    assert after[0] == "| after training: gate, quasi / softmax | layer 1 | layer 2 |"
+    assert after[2:] == ["| a | 0.100, 0.50 | 0.300, 1.50 |"]
