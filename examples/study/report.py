@@ -135,15 +135,16 @@ def before_table(grid: Grid, results_dir: Path) -> str:
 
 
 def after_table(grid: Grid, results_dir: Path) -> str:
-    """What `terms.py` has found in trained models, layer by layer: size of the gate, and of the quasi term."""
-    rows, layers = [], 0
+    """What `terms.py` has found in trained models: size of gate and quasi term, by layer and by length."""
+    rows, layers, bins = [], 0, []
     for label, found in terms_of(grid, results_dir).items():
         if "after" in found:
-            layers = len(found["after"]["gate"])
-            pairs = zip(found["after"]["gate"], found["after"]["ratio"], strict=True)
-            rows.append([label, *(f"{gate:.3f}, {ratio:.2f}" for gate, ratio in pairs)])
-    headings = [f"layer {number}" for number in range(1, layers + 1)]
-    return lines_of_table(["after training: gate, quasi / softmax", *headings], rows)
+            after = found["after"]
+            layers, bins = len(after["gate"]), list(after["ratio_by_length"])
+            by_layer = [f"{gate:.3f}, {ratio:.2f}" for gate, ratio in zip(after["gate"], after["ratio"], strict=True)]
+            rows.append([label, *by_layer, *(f"{ratio:.2f}" for ratio in after["ratio_by_length"].values())])
+    headings = [f"guided layer {number}" for number in range(1, layers + 1)]
+    return lines_of_table(["after training: gate, quasi / softmax", *headings, *bins], rows)
 
 
 def terms_of(grid: Grid, results_dir: Path) -> dict[str, dict]:

@@ -2,13 +2,14 @@
 
     python examples/study/terms.py examples/study/grids/initialisation.yaml --sentihood_dir DIR
 
-For each QACG-BERT of a grid, over the questions of the validation split: by layer the mean |λ_A| and the mean of
+For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean |λ_A| and the mean of
 |λ_A A_quasi V| / |A_self V| over heads and tokens; by the number of tokens n the mean of that ratio over the layers.
 Before training also the root mean square of the gradient of the new weights, over the first batch of questions; Adam
 divides by it, but for an epsilon of 1e-8.
 """
 
 import sys
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,12 +26,14 @@ from backbones import build_config, load_model, load_tokenizer, resolve_backbone
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import QACGBertForSequenceClassification
 from modeling_qacg_bert.attention_qacg_bert import quasi_gate, softmax_attention_sdpa
+from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention
 from optimisation import NEW_MODULES
 from results import write_json
 from run_absa import features
 from tasks import Task, make_task
 
 LENGTHS = (20, 40, 60)  # tokens up to which a bin goes; one more holds the rest
+BINS = [*(f"n <= {most}" for most in LENGTHS), f"n > {LENGTHS[-1]}"]
 
 
 @dataclass
@@ -55,6 +58,7 @@ def untrained(run: Mapping, task: Task) -> PreTrainedModel:
         task.contexts,
         task.label_names,
         auxiliary_sentence=run.get("auxiliary_sentence", True),
+        num_context_layers=run.get("num_context_layers"),
         overrides=run.get("config_overrides"),
     )
     return load_model(backbone, config, "sdpa")
@@ -78,7 +82,8 @@ def batches_of_one_length(model: PreTrainedModel, task: Task, backbone: str) -> 
 @torch.no_grad()
 def size_of_terms(model: PreTrainedModel, batches: Iterator[dict[str, torch.Tensor]]) -> dict:
     """Mean |λ_A| and mean of |quasi term| / |softmax term|, by layer and by length."""
-    layers = [layer.attention.self for layer in model.bert.encoder.layer]
+    attentions = [layer.attention.self for layer in model.bert.encoder.layer]
+    layers = [attention for attention in attentions if isinstance(attention, QACGBertSelfAttention)]
     gates, ratios = ([0.0] * len(layers) for _ in range(2))
     by_length, counts, tokens = defaultdict(float), defaultdict(int), 0
 
@@ -110,13 +115,13 @@ def size_of_terms(model: PreTrainedModel, batches: Iterator[dict[str, torch.Tens
     return {
         "gate": [total / tokens for total in gates],
         "ratio": [total / tokens for total in ratios],
-        "ratio_by_length": {name: by_length[name] / count for name, count in counts.items()},
+        "ratio_by_length": {name: by_length[name] / counts[name] for name in BINS if counts[name]},
     }
 
 
 def bin_of(length: int) -> str:
     """Name of the bin of a number of tokens."""
-    return next((f"n <= {most}" for most in LENGTHS if length <= most), f"n > {LENGTHS[-1]}")
+    return BINS[bisect_left(LENGTHS, length)]
 
 
 def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[str, float]:

@@ -55,5 +55,5 @@ def test_sizes_of_terms(report, study, tmp_path: Path):
     assert before[0] == "| before training | gate | quasi / softmax | n <= 20 | ∇ query gate |"
     assert before[2:] == ["| a | 0.200 | 1.000 | 0.250 | 1e-02 |", "| b | 0.200 | 1.000 | 0.250 | 1e-08 |"]
     after = report.after_table(grid, tmp_path).splitlines()
-    assert after[0] == "| after training: gate, quasi / softmax | layer 1 | layer 2 |"
-    assert after[2:] == ["| a | 0.100, 0.50 | 0.300, 1.50 |"]
+    assert after[0] == "| after training: gate, quasi / softmax | guided layer 1 | guided layer 2 | n <= 20 |"
+    assert after[2:] == ["| a | 0.100, 0.50 | 0.300, 1.50 | 0.25 |"]

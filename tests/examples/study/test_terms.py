@@ -68,3 +68,8 @@ def test_gradients(study, tiny_classifier: Path, batch):
 @pytest.mark.parametrize(("length", "name"), [(20, "n <= 20"), (21, "n <= 40"), (60, "n <= 60"), (61, "n > 60")])
 def test_bins(study, length: int, name: str):
     assert study("terms").bin_of(length) == name
+
+
+def test_layers_without_context_are_passed_over(study, tiny_classifier: Path, batch):
+    found = study("terms").size_of_terms(model_of(tiny_classifier, num_context_layers=1), [batch])
+    assert len(found["gate"]) == len(found["ratio"]) == 1
