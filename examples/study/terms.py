@@ -2,7 +2,7 @@
 
     python examples/study/terms.py examples/study/grids/initialisation.yaml --sentihood_dir DIR
 
-For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean |λ_A| and the mean of
+For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean |λ_A| and mean
 |λ_A A_quasi V| / |A_self V| over heads and tokens; by the number of tokens n the mean of that ratio over the layers.
 Before training also the root mean square of the gradient of the new weights, over the first batch of questions; Adam
 divides by it, but for an epsilon of 1e-8.
