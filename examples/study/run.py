@@ -122,10 +122,14 @@ def digest(run: Mapping, result: Mapping) -> dict:
         "train_runtime_s": sum(training["train_runtime_s"] for training in parts.values()),
         "best_step": {part: training["best_step"] for part, training in parts.items()},
         "curve": {part: curve(training["log"]) for part, training in parts.items()},
-        "validation": result["validation"],
-        "test": result["test"],
+        **{split: without_intervals(result[split]) for split in ("validation", "test")},
         "oracle": result.get("oracle"),
     }
+
+
+def without_intervals(scores: Mapping) -> dict:
+    """The scores alone: intervals of one run's say little beside deviations over seeds, and `compare.py`."""
+    return {name: score for name, score in scores.items() if not name.endswith(("_low", "_high"))}
 
 
 def curve(log: Sequence[Mapping]) -> list[dict]:
