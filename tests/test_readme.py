@@ -8,7 +8,14 @@ import pytest
 from datasets import load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+DOCUMENTS = ("README.md", "docs/accuracy.md")
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+README = text_of("README.md")
 
 
 def blocks(language: str) -> list[str]:
@@ -61,15 +68,25 @@ def test_annotation_as_the_readme_shows_it(tiny_classifier: Path, tmp_path: Path
     assert re.findall(r"`([\w<>]+)`", described) == [*given]
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\((?!http)([^)]+)\)", README))))
-def test_links_lead_somewhere(link: str):
-    headings = re.findall(r"^#+ (.+)$", README, flags=re.MULTILINE)
-    anchors = {"#" + re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-    assert link in anchors or (ROOT / link).exists()
+def links() -> list[tuple[str, str]]:
+    """The documents and the places in the repo that they link to."""
+    found = {(name, link) for name in DOCUMENTS for link in re.findall(r"\]\((?!http)([^)]+)\)", text_of(name))}
+    return sorted(found)
 
 
-def test_commands_name_files_that_exist():
-    named = re.findall(r"(?:examples|benchmarks|configuration)/[\w/.-]+\.(?:py|yaml|json)", README)
+@pytest.mark.parametrize(("name", "link"), links())
+def test_links_lead_somewhere(name: str, link: str):
+    path, _, anchor = link.partition("#")
+    place = (ROOT / name).parent / path if path else ROOT / name
+    assert place.exists()
+    if anchor:
+        headings = re.findall(r"^#+ (.+)$", place.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_commands_name_files_that_exist(name: str):
+    named = re.findall(r"(?<!/)\b(?:examples|benchmarks|configuration)/[\w/.-]+\.(?:py|yaml|json)", text_of(name))
     assert named
     for file in named:
         assert (ROOT / file).is_file(), file

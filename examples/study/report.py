@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/accuracy.md` from the results files of the study.
+"""Writes the tables of `docs/accuracy.md`, and of the README, from the results files of the study.
 
     python examples/study/report.py
 
@@ -20,6 +20,7 @@ sys.path.insert(0, str(STUDY.parent))
 
 from arguments import parse  # from examples/
 
+ROOT = STUDY.parents[1]
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 MAIN_SCORES = {
     "sentihood": {
@@ -45,8 +46,9 @@ class ReportArguments:
     """From where, and into what."""
 
     results_dir: Path = field(default=STUDY / "results", metadata={"help": "Where run.py has put the results files."})
-    document: Path = field(
-        default=STUDY.parents[1] / "docs" / "accuracy.md", metadata={"help": "The document with the tables."}
+    documents: list[Path] = field(
+        default_factory=lambda: [ROOT / "docs" / "accuracy.md", ROOT / "README.md"],
+        metadata={"help": "The documents with the tables."},
     )
 
 
@@ -173,8 +175,9 @@ def fill(document: str, results_dir: Path) -> str:
 
 
 def main(arguments: ReportArguments):
-    document = arguments.document.read_text(encoding="utf-8")
-    arguments.document.write_text(fill(document, arguments.results_dir), encoding="utf-8")
+    for document in arguments.documents:
+        filled = fill(document.read_text(encoding="utf-8"), arguments.results_dir)
+        document.write_text(filled, encoding="utf-8")
 
 
 if __name__ == "__main__":

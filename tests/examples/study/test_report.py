@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy.md."""
+"""The tables of docs/accuracy.md and of the README."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,10 @@ def report(study):
     return study("report")
 
 
-def test_the_document_has_the_figures_of_the_results_files(report, repo_root: Path):
-    document = (repo_root / "docs" / "accuracy.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["docs/accuracy.md", "README.md"])
+def test_documents_have_the_figures_of_the_results_files(report, repo_root: Path, name: str):
+    document = (repo_root / name).read_text(encoding="utf-8")
+    assert report.TABLE.search(document)
     assert report.fill(document, repo_root / "examples" / "study" / "results") == document
 
 
