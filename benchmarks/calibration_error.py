@@ -1,6 +1,6 @@
 """Expected calibration errors of finished runs, before and after the temperature fitted on the validation split.
 
-    python benchmarks/calibration.py outputs/models/bert outputs/models/qacg_bert
+    python benchmarks/calibration_error.py outputs/study/sentihood/bert outputs/study/sentihood/qacg_bert
 
 Reads what `examples/run_absa.py` has stored: the probabilities of every row, for each seed of a run.
 """
@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 from calibration import calibration_errors, fit_temperature  # noqa: E402  # from examples/
+from results import percent  # noqa: E402
 
 
 def logits_and_labels(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -27,12 +28,6 @@ def logits_and_labels(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     names = [column.removeprefix("p_") for column in table.columns if column.startswith("p_")]
     logits = np.log(table[[f"p_{name}" for name in names]].to_numpy())
     return logits, np.array([names.index(label) for label in table["label"]]), names
-
-
-def cell(values: list[float]) -> str:
-    """Mean (sample standard deviation) in percent."""
-    deviation = f" ({100 * np.std(values, ddof=1):.1f})" if len(values) > 1 else ""
-    return f"{100 * np.mean(values):.1f}{deviation}"
 
 
 def row(run: Path) -> tuple[list[str], list[str]]:
@@ -49,7 +44,7 @@ def row(run: Path) -> tuple[list[str], list[str]]:
     kinds = list(errors["before"][0])
     cells = [f"{np.mean(temperatures):.2f}"]
     for kind in kinds:
-        cells += [cell([of_seed[kind] for of_seed in errors[when]]) for when in ("before", "after")]
+        cells += [percent([of_seed[kind] for of_seed in errors[when]]) for when in ("before", "after")]
     return ["temperature", *(f"{kind}, {when}" for kind in kinds for when in ("before", "after"))], cells
 
 

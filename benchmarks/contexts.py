@@ -15,14 +15,13 @@ from pathlib import Path
 
 import torch
 
-from models import cell
 from timing import SIZES, inference, make_batch, make_model, medians, training_step, where
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 from arguments import parse  # noqa: E402  # from examples/
-from results import summarise  # noqa: E402
+from results import percent  # noqa: E402
 
 
 @dataclass
@@ -47,15 +46,12 @@ def accuracy_table(folders: list[str]):
         names = results["main_scores"]
         for seed, result in results["seeds"].items():
             scores = result[results["split"]]
-            undefined = float("nan")
-            by_layers.setdefault(layers, {})[seed] = {
-                name: undefined if scores[name] is None else scores[name] for name in names
-            }
+            by_layers.setdefault(layers, {})[seed] = scores
     print("\n| guided layers | seeds | " + " | ".join(name.replace("_", " ") for name in names) + " |")
     print("|---|---|" + "---|" * len(names))
     for layers, of_seeds in by_layers.items():
-        summary = summarise(of_seeds)
-        print(f"| {layers} | {len(of_seeds)} | " + " | ".join(cell(summary[name]) for name in names) + " |")
+        cells = [percent([scores[name] for scores in of_seeds.values()]) for name in names]
+        print(f"| {layers} | {len(of_seeds)} | " + " | ".join(cells) + " |")
 
 
 def main(arguments: BenchmarkArguments):

@@ -25,6 +25,8 @@ sys.path.insert(0, str(ROOT / "examples"))
 
 import run_absa  # noqa: E402  # from examples/
 from backbones import build_config, load_model, load_tokenizer, resolve_backbone  # noqa: E402
+from trainer import ABSATrainer  # noqa: E402
+from training_arguments import parse_arguments  # noqa: E402
 
 PADDED_TO = 128
 WAYS = {  # attention, arguments of the Trainer, of the collator
@@ -55,7 +57,7 @@ def train(way: str, seed: int, task, model_arguments, training_arguments) -> tup
         for name, value in {**fixed, **changes}.items():
             setattr(arguments, name, value)
         multiple = 8 if arguments.bf16 else None
-        trainer = run_absa.ABSATrainer(
+        trainer = ABSATrainer(
             model=load_model(backbone, config, attention),
             args=arguments,
             train_dataset=rows["train"],
@@ -76,7 +78,7 @@ def train(way: str, seed: int, task, model_arguments, training_arguments) -> tup
 
 
 def main(argv: list[str]):
-    model_arguments, data_arguments, training_arguments = run_absa.parse_arguments(argv)
+    model_arguments, data_arguments, training_arguments = parse_arguments(argv)
     task = run_absa.load_task(data_arguments)
     print(f"{len(task.splits['train']['id'])} rows, {where('cpu')}\n")
     print("| | seed | seconds | batches alone | training loss | validation loss | strict accuracy |")

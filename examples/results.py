@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,14 @@ def summarise(by_seed: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str,
         }
         for name, column in values.items()
     }
+
+
+def percent(values: Sequence[float | None]) -> str:
+    """A cell of a table in a document: mean (sample standard deviation) in percent; None and NaN are undefined."""
+    if any(value is None or math.isnan(value) for value in values):
+        return "undefined"
+    deviation = f" ({100 * np.std(values, ddof=1):.1f})" if len(values) > 1 else ""
+    return f"{100 * np.mean(values):.1f}{deviation}"
 
 
 def table(summary: Mapping[str, Mapping[str, float | None]], names: list[str], split: str, num_seeds: int) -> str:

@@ -19,6 +19,7 @@ from grids import GRIDS, STUDY, Grid, read_grid, run_name
 sys.path.insert(0, str(STUDY.parent))
 
 from arguments import parse  # from examples/
+from results import percent
 
 ROOT = STUDY.parents[1]
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
@@ -59,14 +60,6 @@ def results_of(grid: Grid, label: str, results_dir: Path) -> list[dict]:
     return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
 
 
-def cell(values: Sequence[float | None]) -> str:
-    """Mean (sample standard deviation) in percent; None is a score that the rows do not define."""
-    if None in values:
-        return "undefined"
-    deviation = f" ({100 * np.std(values, ddof=1):.1f})" if len(values) > 1 else ""
-    return f"{100 * np.mean(values):.1f}{deviation}"
-
-
 def scores_of(grid: Grid) -> Mapping[str, str]:
     """The main scores of a grid's data and their headings."""
     return MAIN_SCORES[next(iter(grid.runs.values()))["dataset"]]
@@ -86,7 +79,9 @@ def scores_table(grid: Grid, results_dir: Path) -> str:
     for label in grid.runs:
         results = results_of(grid, label, results_dir)
         if results:
-            rows.append([label, str(len(results)), *(cell([r[grid.split][name] for r in results]) for name in scores)])
+            rows.append(
+                [label, str(len(results)), *(percent([r[grid.split][name] for r in results]) for name in scores)]
+            )
         if len(results) < len(grid.seeds):
             seeds = [str(seed) for seed in grid.seeds if seed not in [result["seed"] for result in results]]
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
@@ -105,7 +100,7 @@ def oracle_table(grid: Grid, results_dir: Path) -> str:
             ("best on test", lambda result: result["oracle"]),
         ):
             if results:
-                cells = [cell([of_result(result)[name] for result in results]) for name in scores]
+                cells = [percent([of_result(result)[name] for result in results]) for name in scores]
                 rows.append([f"{label}, {what}", str(len(results)), *cells])
     return lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows)
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(EXAMPLES))
 
 from arguments import parse  # noqa: E402  # from examples/
 from results import write_json  # noqa: E402
-from run_absa import recipe_words  # noqa: E402
+from training_arguments import recipe_words  # noqa: E402
 
 CURVES = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
 

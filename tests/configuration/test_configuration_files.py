@@ -27,18 +27,18 @@ MODELS = {
 
 
 @pytest.fixture
-def run_absa(repo_root: Path, monkeypatch):
+def training_arguments(repo_root: Path, monkeypatch):
     monkeypatch.syspath_prepend(str(repo_root / "examples"))
     monkeypatch.chdir(repo_root)
-    import run_absa
+    import training_arguments
 
-    return run_absa
+    return training_arguments
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_recipe_parses_and_the_command_line_wins(run_absa, recipe: Path):
+def test_recipe_parses_and_the_command_line_wins(training_arguments, recipe: Path):
     values = yaml.safe_load(recipe.read_text())
-    model, data, training = run_absa.parse_arguments([str(recipe), "--output_dir", "elsewhere"])
+    model, data, training = training_arguments.parse_arguments([str(recipe), "--output_dir", "elsewhere"])
     merged = {**vars(model), **vars(data), **vars(training)}
     assert merged.pop("output_dir") == "elsewhere"
     assert values.pop("output_dir").startswith("outputs/")
@@ -46,8 +46,8 @@ def test_recipe_parses_and_the_command_line_wins(run_absa, recipe: Path):
 
 
 @pytest.mark.parametrize("name", ["sentihood", "semeval2014"])
-def test_paper_recipes_are_the_papers(run_absa, name: str):
-    model, _, training = run_absa.parse_arguments([f"configuration/recipes/{name}.yaml"])
+def test_paper_recipes_are_the_papers(training_arguments, name: str):
+    model, _, training = training_arguments.parse_arguments([f"configuration/recipes/{name}.yaml"])
     assert model.model_name_or_path == "google-bert/bert-base-uncased"
     assert training.num_train_epochs == 25
     assert training.per_device_train_batch_size == 24

@@ -46,11 +46,11 @@ def test_learning_rates_by_depth(optimisation, model):
 
 
 def test_the_trainer_uses_them(example, model, tmp_path: Path):
-    run_absa = example("run_absa")
+    arguments_of, trainers = example("training_arguments"), example("trainer")
     for options, expected in [({}, {2e-5}), ({"new_learning_rate": 1e-3}, {2e-5, 1e-3})]:
         without_evaluation = {"eval_strategy": "no", "save_strategy": "no", "load_best_model_at_end": False}
-        arguments = run_absa.ABSATrainingArguments(output_dir=str(tmp_path), **without_evaluation, **options)
-        trainer = run_absa.ABSATrainer(model=model, args=arguments, balance_labels=False)
+        arguments = arguments_of.ABSATrainingArguments(output_dir=str(tmp_path), **without_evaluation, **options)
+        trainer = trainers.ABSATrainer(model=model, args=arguments, balance_labels=False)
         trainer.create_optimizer()
         assert {group["lr"] for group in trainer.optimizer.param_groups} == expected
 

@@ -28,6 +28,13 @@ def test_undefined_scores_stay_undefined(results, tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["scores.json"]
 
 
+def test_percent(results):
+    # 70 and 72: mean 71, deviation 2 / sqrt(2).
+    assert results.percent([0.70, 0.72]) == "71.0 (1.4)"
+    assert results.percent([0.7]) == "70.0"
+    assert results.percent([0.7, None]) == results.percent([math.nan]) == "undefined"
+
+
 def test_table(results):
     summary = {"strict_accuracy": {"mean": 0.7425, "std": 0.0031}, "f1": {"mean": 1.0, "std": None}}
     assert results.table(summary, ["strict_accuracy", "f1"], "test", 3) == (

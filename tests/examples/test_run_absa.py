@@ -378,12 +378,12 @@ def test_recipe_with_an_unknown_name(tmp_path: Path, run_in_process):
 def test_recipe_values_are_checked_like_words_of_the_command(tmp_path: Path, example, capsys):
     file = tmp_path / "recipe.yaml"
     file.write_text("seeds: 7\nbf16: false\ndata_dir: null\nlearning_rate: 1e-3\nlr_scheduler_kwargs: {power: 2}\n")
-    _, data, training = example("run_absa").parse_arguments([str(file)])
+    _, data, training = example("training_arguments").parse_arguments([str(file)])
     assert (data.seeds, data.data_dir, training.learning_rate) == ([7], None, 1e-3)
     assert training.lr_scheduler_kwargs == {"power": 2}
     file.write_text("model_type: qacgbert\n")
     with pytest.raises(SystemExit):
-        example("run_absa").parse_arguments([str(file)])
+        example("training_arguments").parse_arguments([str(file)])
     assert "--model_type: invalid choice: 'qacgbert'" in capsys.readouterr().err.replace("/--model-type", "")
 
 
@@ -399,9 +399,9 @@ def test_a_folder_where_nothing_was_trained_is_free_and_other_data_is_refused(tm
 
 
 def test_resumed_order_knows_its_epoch_behind_the_wrappers_of_a_distributed_run(example):
-    run_absa = example("run_absa")
+    trainers = example("trainer")
     trainer = SimpleNamespace(order=example("sampling").TrainingOrder([5] * 8, None, 4, True, seed=1))
-    run_absa.EpochOfTheOrder(trainer).on_epoch_begin(None, SimpleNamespace(epoch=3.5), None)
+    trainers.EpochOfTheOrder(trainer).on_epoch_begin(None, SimpleNamespace(epoch=3.5), None)
     assert trainer.order.epoch == 3
 
 

@@ -14,16 +14,16 @@ def grids(study):
 
 
 def test_every_run_of_every_grid_can_be_started(grids, study):
-    run_absa, run = study("run_absa"), study("run")
+    arguments_of, run = study("training_arguments"), study("run")
     folders = {}
     for grid in map(grids.read_grid, grids.GRIDS):
         assert len(set(grid.seeds)) == len(grid.seeds) >= 1
         for label, arguments in grid.runs.items():
             started = dict(arguments)
             started.pop("control", None)
-            model, data, _ = run_absa.parse_arguments(run.recipe_words(started))
-            run_absa.check_contexts(model, data)
-            run_absa.check_balance(data)
+            model, data, _ = arguments_of.parse_arguments(run.recipe_words(started))
+            arguments_of.check_contexts(model, data)
+            arguments_of.check_balance(data)
             name = grids.run_name(arguments)
             # A run that two grids share is one run, oracle and all.
             assert folders.setdefault(name, arguments) == arguments, f"{label}: {name} is another run's too"

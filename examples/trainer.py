@@ -1,0 +1,78 @@
+"""The Trainer, with this project's order of rows, learning rates and looks at the test split."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from datasets import Dataset
+from torch.utils.data import SequentialSampler
+from transformers import Trainer, TrainerCallback
+
+from optimisation import parameter_groups
+from sampling import TrainingOrder
+
+
+class EpochOfTheOrder(TrainerCallback):
+    """Tells the order its epoch: the Trainer does not reach it behind the wrappers of a resumed, distributed run."""
+
+    def __init__(self, trainer: "ABSATrainer"):
+        self.trainer = trainer
+
+    def on_epoch_begin(self, args, state, control, **kwargs):
+        self.trainer.order.set_epoch(int(state.epoch or 0))
+
+
+class ScoreTestSplit(TrainerCallback):
+    """Puts the scores of the test split into the log after every evaluation, under the names `test_<score>`."""
+
+    def __init__(self, score: Callable[[], Mapping[str, float]]):
+        self.score = score
+
+    def on_evaluate(self, args, state, control, **kwargs):
+        scores = {f"test_{name}": score for name, score in self.score().items()}
+        state.log_history.append({"epoch": state.epoch, "step": state.global_step, **scores})
+
+
+class ABSATrainer(Trainer):
+    """The Trainer with this project's order of training rows."""
+
+    def __init__(self, *args, balance_labels: bool, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.balance_labels = balance_labels
+        self.add_callback(EpochOfTheOrder(self))
+
+    def _get_train_sampler(self, train_dataset=None) -> TrainingOrder:
+        rows = train_dataset if train_dataset is not None else self.train_dataset
+        self.order = TrainingOrder(
+            lengths=[len(ids) for ids in rows["input_ids"]],
+            labels=rows["labels"][:] if self.balance_labels else None,
+            batch_size=self.args.train_batch_size * self.args.world_size,
+            group_by_length=self.args.train_sampling_strategy == "group_by_length",
+            seed=self.args.seed,
+        )
+        return self.order
+
+    def get_optimizer_cls_and_kwargs(self, args, model=None):
+        optimizer, options = super().get_optimizer_cls_and_kwargs(args, model)
+        if args.new_learning_rate is not None or args.layer_decay != 1:
+            options["params"] = parameter_groups(
+                model,
+                self.get_decay_parameter_names(model),
+                args.weight_decay,
+                args.learning_rate,
+                args.new_learning_rate,
+                args.layer_decay,
+            )
+        return optimizer, options
+
+    def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
+        # The Trainer's own would group these rows by length too, and their predictions come back in that order.
+        return SequentialSampler(eval_dataset)
+
+
+def predict(trainer: Trainer, entries: Dataset) -> np.ndarray:
+    """Logits of the entries, (entries, labels) or (entries, most contexts, labels), without scoring them."""
+    compute_metrics, trainer.compute_metrics = trainer.compute_metrics, None
+    try:
+        return trainer.predict(entries).predictions
+    finally:
+        trainer.compute_metrics = compute_metrics
