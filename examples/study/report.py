@@ -90,7 +90,7 @@ def scores_table(grid: Grid, results_dir: Path) -> str:
 
 
 def oracle_table(grid: Grid, results_dir: Path) -> str:
-    """For the runs that kept them, the scores of the checkpoint that is best on test, minus those reported."""
+    """For the runs that kept both: the scores of the checkpoint chosen on validation, and of the one best on test."""
     scores = scores_of(grid)
     rows = []
     for label in grid.runs:
