@@ -139,7 +139,7 @@ def test_finished_seeds_are_kept_and_other_arguments_refused(finished_run, recip
     again = run_script(SCRIPT, recipe, "--output_dir", folder, "--seeds", "1", "2")
     assert again.stdout == printed[printed.index("test, %") :]
     assert results.stat().st_mtime_ns == written
-    with pytest.raises(ValueError, match="learning_rate was 0.005 and is now 0.0001.*: give another --output_dir"):
+    with pytest.raises(ValueError, match=r"was 0\.005 and is now 0\.0001.*: give another --output_dir"):
         run_in_process("run_absa", [str(recipe), "--output_dir", str(folder), "--learning_rate", "1e-4"])
 
 
