@@ -66,7 +66,9 @@ def scores_of(grid: Grid) -> Mapping[str, str]:
 
 
 def lines_of_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
+    """A table in Markdown; without rows it says so."""
+    if not rows:
+        return "Not run.\n"
     lines = [headings, ["---"] * len(headings), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -85,7 +87,7 @@ def scores_table(grid: Grid, results_dir: Path) -> str:
         if len(results) < len(grid.seeds):
             seeds = [str(seed) for seed in grid.seeds if seed not in [result["seed"] for result in results]]
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
-    table = lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows)
+    table = lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows) if rows else ""
     return table + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
 
 
