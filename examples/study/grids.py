@@ -9,6 +9,7 @@ import yaml
 STUDY = Path(__file__).resolve().parent
 GRIDS = sorted((STUDY / "grids").glob("*.yaml"))
 BUDGET = yaml.safe_load((STUDY / "budget.yaml").read_text(encoding="utf-8"))
+DATASETS = ("sentihood", "semeval2014")
 FIELDS = {"title", "split", "seeds", "arguments", "runs", "reported", "paired"}
 UNNAMED = ("dataset", "model_type", "oracle")  # the first two are in the name anyhow, the last changes no result
 
@@ -59,6 +60,9 @@ def read_grid(file: Path) -> Grid:
             raise ValueError(f"grid {file} pairs {label!r}, which is none of its runs {list(fields['runs'])}")
     common = {**BUDGET, **fields.get("arguments", {})}
     runs = {label: {**common, **changes} for label, changes in fields["runs"].items()}
+    for label, run in runs.items():
+        if run.get("dataset") not in DATASETS:
+            raise ValueError(f"grid {file}: {label!r} has dataset={run.get('dataset')}: one of {', '.join(DATASETS)}")
     return Grid(file.stem, fields["title"], fields["split"], fields["seeds"], runs, fields.get("reported", {}), paired)
 
 

@@ -92,10 +92,10 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
     folder = arguments.output_dir / name
     folder.mkdir(parents=True, exist_ok=True)
     environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": str(max(1, len(os.sched_getaffinity(0)) // arguments.jobs)),
+        "OMP_NUM_THREADS": str(max(1, os.cpu_count() // arguments.jobs)),
         "TOKENIZERS_PARALLELISM": "false",
         "THP_MEM_ALLOC_ENABLE": "1",  # a seventh less time on a CPU: gradients of embeddings are big allocations
+        **os.environ,
     }
     log = folder / f"seed-{seed}.log"
     with log.open("a", encoding="utf-8") as output:
@@ -106,12 +106,12 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
         print(f"{name} seed {seed} failed: see {log}", flush=True)
         return False
     result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
-    write_json(results_file(arguments.results_dir, name, seed), digest(run, result))
+    write_json(results_file(arguments.results_dir, name, seed), kept(run, result))
     print(f"{name} seed {seed} is done", flush=True)
     return True
 
 
-def digest(run: Mapping, result: Mapping) -> dict:
+def kept(run: Mapping, result: Mapping) -> dict:
     """What the tables need of `results.json`, and how the run came to it."""
     parts = result["training"]  # one, or of BERT-single one a context
     versions = {name: version(name) for name in ("torch", "transformers", "qacg-bert")}
@@ -145,6 +145,8 @@ def curve(log: Sequence[Mapping]) -> list[dict]:
 
 
 def main(arguments: StudyArguments):
+    if arguments.jobs < 1:
+        raise ValueError(f"jobs={arguments.jobs}: at least 1 run at a time")
     runs = list(wanted(arguments))
     print(f"{len(runs)} runs to train")
     if arguments.dry_run:

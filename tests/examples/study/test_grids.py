@@ -52,10 +52,14 @@ def test_names_say_what_is_not_as_in_the_budget(grids):
         ([], "is no mapping"),
         ({"title": "t", "split": "test", "seeds": [1]}, "lacks ['runs']"),
         ({"title": "t", "split": "test", "seeds": [1], "runs": {}, "sead": 1}, "holds ['sead']"),
+        (
+            {"title": "t", "split": "test", "seeds": [1], "runs": {"a": {"dataset": "sentihod"}}},
+            "'a' has dataset=sentihod: one of sentihood, semeval2014",
+        ),
         ({"title": "t", "split": "dev", "seeds": [1], "runs": {}}, "has split=dev: validation or test"),
         ({"title": "t", "split": "test", "seeds": [1], "runs": {"a": {}}, "paired": {"a": "b"}}, "pairs 'b'"),
     ],
-    ids=["no mapping", "no runs", "unknown", "split", "paired"],
+    ids=["no mapping", "no runs", "unknown", "dataset", "split", "paired"],
 )
 def test_a_grid_that_is_wrong_is_named(grids, tmp_path: Path, fields, message: str):
     file = tmp_path / "grid.yaml"
