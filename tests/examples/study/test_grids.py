@@ -1,5 +1,6 @@
 """The grids as data: every run is one that run_absa.py would take, and has a name of its own."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,20 @@ def test_a_grid_that_is_wrong_is_named(grids, tmp_path: Path, fields, message: s
 def test_a_grid_that_is_not_there(grids, tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"does not exist: there are .*comparison_sentihood\.yaml"):
         grids.read_grid(tmp_path / "no.yaml")
+
+
+def test_results_files_are_of_runs_in_the_grids(grids, repo_root: Path):
+    results = repo_root / "examples" / "study" / "results"
+    runs = {}
+    for grid in map(grids.read_grid, grids.GRIDS):
+        for arguments in grid.runs.values():
+            kept = {name: value for name, value in arguments.items() if name != "oracle"}
+            runs[grids.run_name(arguments)] = (kept, grid.seeds)
+    files = [file for dataset in grids.DATASETS for file in (results / dataset).glob("*/seed-*.json")]
+    assert files
+    for file in files:
+        arguments, seeds = runs[str(file.parent.relative_to(results))]
+        result = json.loads(file.read_text(encoding="utf-8"))
+        assert result["arguments"] == arguments, file
+        assert file.name == f"seed-{result['seed']}.json"
+        assert result["seed"] in seeds, file
