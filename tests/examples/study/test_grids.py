@@ -77,16 +77,15 @@ def test_a_grid_that_is_not_there(grids, tmp_path: Path):
 
 def test_results_files_are_of_runs_in_the_grids(grids, repo_root: Path):
     results = repo_root / "examples" / "study" / "results"
-    runs = {}
-    for grid in map(grids.read_grid, grids.GRIDS):
-        for arguments in grid.runs.values():
-            kept = {name: value for name, value in arguments.items() if name != "oracle"}
-            runs[grids.run_name(arguments)] = (kept, grid.seeds)
+    runs = {
+        (grids.run_name(arguments), seed): {name: value for name, value in arguments.items() if name != "oracle"}
+        for grid in map(grids.read_grid, grids.GRIDS)
+        for arguments in grid.runs.values()
+        for seed in grid.seeds
+    }
     files = [file for dataset in grids.DATASETS for file in (results / dataset).glob("*/seed-*.json")]
     assert files
     for file in files:
-        arguments, seeds = runs[str(file.parent.relative_to(results))]
         result = json.loads(file.read_text(encoding="utf-8"))
-        assert result["arguments"] == arguments, file
         assert file.name == f"seed-{result['seed']}.json"
-        assert result["seed"] in seeds, file
+        assert result["arguments"] == runs[str(file.parent.relative_to(results)), result["seed"]], file
