@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,16 +16,16 @@ CODE = {
 }
 
 
-def dry_run(run_script, *words) -> tuple[set[str], str]:
+def dry_run(run: Callable[..., str], *words) -> tuple[set[str], str]:
     """Files that would be uploaded, and the card."""
-    printed = run_script(SCRIPT, *words, "--dry_run").stdout
-    listing, card = printed.split("\n---\n", 1)
+    listing, card = run(SCRIPT, *words, "--dry_run").split("\n---\n", 1)
     return set(re.findall(r"^ +[\d,]+  (.+)$", listing, flags=re.MULTILINE)), f"---\n{card}"
 
 
 @pytest.fixture(scope="module")
 def published_model(finished_run, run_script):
-    files, card = dry_run(run_script, "model", finished_run[0] / "seed-2", "alice/tiny-absa")
+    words = ("model", finished_run[0] / "seed-2", "alice/tiny-absa")
+    files, card = dry_run(lambda *command: run_script(*command).stdout, *words)
     return finished_run[0], files, card
 
 
@@ -69,8 +70,8 @@ def test_the_card_says_how_to_load_and_no_path_of_this_machine(published_model, 
     assert not re.search(r"(data_dir|model_name_or_path):", card)
 
 
-def test_a_checkpoint_without_results_has_no_figures(tiny_classifier: Path, run_script):
-    files, card = dry_run(run_script, "model", tiny_classifier, "alice/m")
+def test_a_checkpoint_without_results_has_no_figures(tiny_classifier: Path, run_here):
+    files, card = dry_run(run_here, "model", tiny_classifier, "alice/m")
     assert files >= CODE
     assert "None are known: no results lay beside the checkpoint." in card
     assert not ModelCard(card).data.eval_results
@@ -92,10 +93,10 @@ def test_a_baseline_is_a_plain_bert(tiny_bert: Path, example, tmp_path, run_in_p
     assert "trust_remote_code" not in printed
 
 
-def test_a_run_with_one_seed_is_its_checkpoint(finished_run, tmp_path, run_script):
+def test_a_run_with_one_seed_is_its_checkpoint(finished_run, tmp_path, run_here):
     shutil.copytree(finished_run[0] / "seed-1", tmp_path / "run" / "seed-1")
     shutil.copy(finished_run[0] / "all_results.json", tmp_path / "run")
-    _, card = dry_run(run_script, "model", tmp_path / "run", "alice/m", "--license", "mit")
+    _, card = dry_run(run_here, "model", tmp_path / "run", "alice/m", "--license", "mit")
     assert "this checkpoint (seed 1)" in card
     assert ModelCard(card).data.license == "mit"
 
@@ -108,17 +109,17 @@ Friendly waiters.,,service,positive
 """
 
 
-def test_own_data(tmp_path, run_script):
+def test_own_data(tmp_path, run_here):
     (tmp_path / "train.csv").write_text(ROWS)
     (tmp_path / "test.csv").write_text(ROWS)
-    files, card = dry_run(run_script, "dataset", tmp_path, "alice/soup", "--license", "cc-by-4.0")
+    files, card = dry_run(run_here, "dataset", tmp_path, "alice/soup", "--license", "cc-by-4.0")
     assert files == {"README.md", "data/train-00000-of-00001.parquet", "data/test-00000-of-00001.parquet"}
     assert "license: cc-by-4.0" in card
     assert "| train | 2 | 4 |" in card
 
 
-def test_the_sample_corpus_may_be_published(run_script):
-    files, card = dry_run(run_script, "dataset", "datasets_scripts/sample_corpus", "alice/sample")
+def test_the_sample_corpus_may_be_published(run_here):
+    files, card = dry_run(run_here, "dataset", "datasets_scripts/sample_corpus", "alice/sample")
     assert {f"data/{split}-00000-of-00001.parquet" for split in ("train", "validation", "test")} < files
     data = DatasetCard(card).data
     assert (data.license, data.pretty_name) == ("cc0-1.0", "Sample corpus in SentiHood's format")
@@ -160,8 +161,8 @@ def test_the_digests_are_the_smallest_of_the_data(shared_dir, example):
         assert smallest.split() == sorted({restricted.digest(text) for text in texts[source]})[:48]
 
 
-def test_metric(run_script):
-    files, card = dry_run(run_script, "metric", "metrics/sentihood", "alice/absa_scores")
+def test_metric(run_here):
+    files, card = dry_run(run_here, "metric", "metrics/sentihood", "alice/absa_scores")
     assert files == {
         *("README.md", "absa_scores.py", "aspect_groups.py", "figures.py", "keyed_rows.py", "sentihood_scores.py"),
     }

@@ -80,10 +80,10 @@ def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_
     assert len(Contexts.from_config(model.config)) == model.config.num_contexts == 8
 
 
-def test_texts_with_all_contexts_in_one_pass(tmp_path: Path, recipe: Path, tiny_sentihood: Path, run_script):
+def test_texts_with_all_contexts_in_one_pass(tmp_path: Path, recipe: Path, tiny_sentihood: Path, run_here):
     """The stored probabilities, read in batches of texts, are those of each question asked alone."""
     folder = tmp_path / "run" / "seed-42"
-    run_script(
+    run_here(
         *(SCRIPT, recipe, "--auxiliary_sentence", "false", "--contexts_together", "true"),
         *("--num_context_layers", "1", "--num_train_epochs", "1", "--output_dir", tmp_path / "run"),
     )
@@ -232,15 +232,15 @@ def test_two_processes_have_the_loss_curve_of_one(
     ],
     ids=["cg-bert, no auxiliary sentence, balanced", "bert-pair, weighted", "qacg-bert, bf16, checkpointing, rates"],
 )
-def test_other_models_and_switches(tmp_path: Path, recipe: Path, run_script, options):
-    run_script(SCRIPT, recipe, *options, "--num_train_epochs", "1", "--output_dir", tmp_path / "run")
+def test_other_models_and_switches(tmp_path: Path, recipe: Path, run_here, options):
+    run_here(SCRIPT, recipe, *options, "--num_train_epochs", "1", "--output_dir", tmp_path / "run")
     config = json.loads((tmp_path / "run" / "seed-42" / "config.json").read_text())
     assert config["model_type"] == options[1]
     assert config["auxiliary_sentence"] is ("--auxiliary_sentence" not in options)
     assert 0 <= json.loads((tmp_path / "run" / "all_results.json").read_text())["summary"]["aspect_auc"]["mean"] <= 1
 
 
-def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path, run_script):
+def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path, run_here):
     rows = ["text,aspect,label"]
     for i in range(8):
         rows += [
@@ -253,7 +253,7 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
         ]
     file = tmp_path / "own.csv"
     file.write_text("\n".join(rows))
-    run_script(
+    run_here(
         *(SCRIPT, "--dataset", "custom", "--train_file", file, "--validation_file", file, "--model_type", "bert"),
         *("--auxiliary_sentence", "false", "--model_name_or_path", tiny_bert),
         *("--num_train_epochs", "1", "--output_dir", tmp_path / "run"),
