@@ -96,8 +96,3 @@ def test_a_row_that_is_in_no_grid(grid_file: Path, run_here):
 def test_no_jobs(grid_file: Path, run_here):
     with pytest.raises(ValueError, match="jobs=0: at least 1"):
         run_here("examples/study/run.py", grid_file, "--jobs", "0")
-
-
-def test_unknown_control(study):
-    with pytest.raises(ValueError, match="control=context_in_output: give one of context_in_input"):
-        study("controls").main(["context_in_output"])

@@ -1,0 +1,68 @@
+"""What the controls of the study change."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+BATCH = {
+    "input_ids": torch.tensor([[2, 7, 8, 9, 3], [2, 11, 12, 3, 0]]),
+    "attention_mask": torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]]),
+    "context_ids": torch.tensor([1, 6]),
+    "labels": torch.tensor([0, 2]),
+}
+
+
+@pytest.fixture
+def model(example, tiny_classifier: Path):
+    """With context embeddings and logits that show, and dropout while it trains."""
+    model = example("backbones").MODEL_CLASSES["qacg_bert"].from_pretrained(tiny_classifier, hidden_dropout_prob=0.3)
+    torch.manual_seed(0)
+    for weight in (model.bert.context_embeddings.weight, model.classifier.weight):
+        torch.nn.init.normal_(weight)
+    return model
+
+
+def test_context_in_the_input_embeddings(study, model):
+    plain = model.eval()(**BATCH).logits
+    study("controls").context_in_input(model)
+    logits = model(**BATCH).logits
+    assert (logits - plain).abs().max() > 0.1
+    segments = model.bert.embeddings.token_type_embeddings  # added to the same embeddings, one row at a time
+    for row in range(2):
+        with torch.no_grad():
+            context = model.bert.context_embeddings(BATCH["context_ids"][row : row + 1], 1)
+            segments.weight += context
+            hooks, segments._forward_hooks = segments._forward_hooks, {}
+            expected = model(**{name: value[row : row + 1] for name, value in BATCH.items()}).logits
+            segments._forward_hooks = hooks
+            segments.weight -= context
+        torch.testing.assert_close(logits[row : row + 1], expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_r_drop(study, model, together: bool):
+    batch = dict(BATCH)
+    if together:  # (B, K), the last context of the second text without a label
+        batch |= {"context_ids": torch.tensor([[1, 2], [6, 0]]), "labels": torch.tensor([[0, 1], [2, -100]])}
+    plain = model.eval()(**batch)
+    study("controls").r_drop(model)
+    torch.testing.assert_close(model(**batch).loss, plain.loss)  # evaluation is as it was
+
+    torch.manual_seed(1)
+    loss = model.train()(**batch).loss
+    torch.manual_seed(1)
+    twice = {name: torch.cat([value, value]) for name, value in batch.items()}
+    logits = type(model).forward(model, **twice).logits
+    asked = batch["labels"] >= 0
+    p, q = (half[asked].softmax(-1) for half in logits.chunk(2))  # (rows, labels)
+    labels = batch["labels"][asked][:, None]
+    cross_entropy = -torch.cat([p, q]).gather(-1, torch.cat([labels, labels])).log().mean()
+    kl = ((p - q) * (p / q).log()).sum(-1).mean() / 2  # KL(p, q) + KL(q, p) = Σ (p - q) log(p / q)
+    assert kl > 1e-4
+    torch.testing.assert_close(loss, cross_entropy + kl)
+
+
+def test_unknown_control(study):
+    with pytest.raises(ValueError, match="control=context_in_output: give one of context_in_input, r_drop"):
+        study("controls").main(["context_in_output"])
