@@ -1,4 +1,4 @@
-"""Trains a model that differs from QACG-BERT, or from how it is trained, in what the study asks about and nothing else.
+"""Trains a model that differs from QACG-BERT, or is trained otherwise, in what the study asks about and nothing else.
 
     python examples/study/controls.py context_in_input RECIPE ...
 
@@ -34,7 +34,7 @@ def context_in_input(model: PreTrainedModel):
 
 
 def r_drop(model: PreTrainedModel):
-    """Shows each training row twice, and adds how far apart dropout takes the two answers (Liang et al., NeurIPS 2021).
+    """Shows each training row twice, and adds how far dropout parts the two answers (Liang et al., NeurIPS 2021).
 
     The loss is the mean cross-entropy of both, and once (α = 1) the mean of the two Kullback-Leibler divergences.
     """
