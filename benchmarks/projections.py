@@ -56,7 +56,7 @@ def main(arguments: BenchmarkArguments):
         }
         taken = {name: 1000 * middle for name, (middle, _) in medians(calls, arguments.rounds).items()}
         saved = model.config.num_hidden_layers * (taken["one by one"] - taken["stacked before"]) / taken["model"]
-        print(f"| {batch_size} | {' | '.join(f'{value:.2f}' for value in taken.values())} | {100 * saved:.1f} % |")
+        print(f"| {batch_size} | {' | '.join(f'{value:.3f}' for value in taken.values())} | {100 * saved:.1f} % |")
 
 
 if __name__ == "__main__":
