@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-# What a BERT checkpoint has not: the classifier, and what context guidance adds to BERT.
+# What context guidance adds to BERT.
 NEW_MODULES = ("context_embeddings", "context_matrix", "context_query", "context_key", "query_gate", "key_gate")
 LAYER = re.compile(r"\.encoder\.layer\.(\d+)\.")
 
@@ -67,7 +67,7 @@ def balanced_loss(labels: Sequence[int], num_labels: int, label_smoothing: float
     Args:
         labels: of all training rows.
         num_labels: classes; one that no row has weighs nothing.
-        label_smoothing: part of the probability that goes to all classes alike.
+        label_smoothing: ε of the target (1 - ε) onehot + ε / num_labels, whose every class has its weight.
     Returns:
         (outputs, labels, num_items_in_batch) -> loss, the mean over the rows of a step for weights of mean 1.
     """

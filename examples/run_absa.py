@@ -238,7 +238,8 @@ def train_one(
         "best_step": best,
         "calibration_temperature": temperature,
         "steps": trainer.state.global_step,
-        "train_runtime_s": trained.metrics["train_runtime"],
+        # Of a run that was stopped the Trainer knows the time since then only.
+        "train_runtime_s": trained.metrics["train_runtime"] if last_checkpoint is None else None,
         "log": trainer.state.log_history,
     }
 
@@ -309,9 +310,15 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
     return result
 
 
-def best_on_test(log: Iterable[Mapping], select_by: str) -> dict[str, float]:
-    """The test scores of the evaluation that is best by one of them, with its step: too good, only to compare with."""
-    entry = max((entry for entry in log if f"test_{select_by}" in entry), key=lambda entry: entry[f"test_{select_by}"])
+def best_on_test(log: Iterable[Mapping], select_by: str) -> dict[str, float] | None:
+    """The test scores of the evaluation that is best by one of them, with its step: too good, only to compare with.
+
+    None if there was no evaluation.
+    """
+    scored = [entry for entry in log if f"test_{select_by}" in entry]
+    if not scored:
+        return None
+    entry = max(scored, key=lambda entry: entry[f"test_{select_by}"])
     return {name.removeprefix("test_"): value for name, value in entry.items() if name != "epoch"}
 
 
@@ -371,9 +378,10 @@ def check_same_run(output_dir: Path, described: dict):
     # A run of an earlier version does not name what has been added since: it had the default.
     specs = [spec for kind in (ModelArguments, DataArguments, ABSATrainingArguments) for spec in fields(kind)]
     before = {spec.name: spec.default for spec in specs} | before
-    changed = [name for name in now if name != "seeds" and before.get(name) != now[name]]
+    # A run of study/controls.py has a control, one of this script has none.
+    changed = [name for name in {**now, "control": None} if name != "seeds" and before.get(name) != now.get(name)]
     if changed:
-        differences = "; ".join(f"{name} was {before.get(name)!r} and is now {now[name]!r}" for name in changed)
+        differences = "; ".join(f"{name} was {before.get(name)!r} and is now {now.get(name)!r}" for name in changed)
         raise ValueError(f"output_dir={output_dir} holds another run ({differences}): give another --output_dir")
 
 
@@ -432,7 +440,7 @@ def main(argv: list[str]):
     write_json(
         output_dir / "all_results.json",
         {
-            "protocol": PROTOCOL[tested],
+            "protocol": PROTOCOL["oracle" if data_arguments.oracle else tested],
             "split": tested,
             "main_scores": task.main_scores,
             "arguments": described,

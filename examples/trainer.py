@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import torch
 from datasets import Dataset
 from torch.utils.data import SequentialSampler
 from transformers import Trainer, TrainerCallback
@@ -28,12 +29,14 @@ class ScoreTestSplit(TrainerCallback):
         self.score = score
 
     def on_evaluate(self, args, state, control, **kwargs):
-        scores = {f"test_{name}": score for name, score in self.score().items()}
+        # Reading a split draws a number, after which dropout would draw others than without this callback.
+        with torch.random.fork_rng(devices=[]):
+            scores = {f"test_{name}": score for name, score in self.score().items()}
         state.log_history.append({"epoch": state.epoch, "step": state.global_step, **scores})
 
 
 class ABSATrainer(Trainer):
-    """The Trainer with this project's order of training rows."""
+    """The Trainer with this project's order of training rows and learning rates; evaluation rows keep their order."""
 
     def __init__(self, *args, balance_labels: bool, **kwargs):
         super().__init__(*args, **kwargs)

@@ -150,7 +150,10 @@ class ABSATrainingArguments(TrainingArguments):
     )
     layer_decay: float = field(
         default=1.0,
-        metadata={"help": "Factor of the backbone's learning rate from one layer to the one below (default: 1)."},
+        metadata={
+            "help": "Factor of the backbone's learning rate from one layer to the one below; the pooler has the whole "
+            "rate, the embeddings the least (default: 1)."
+        },
     )
     warmup_steps: float = field(default=0.1, metadata={"help": "Steps, or below 1 their fraction (default: 0.1)."})
     weight_decay: float = field(default=0.01, metadata={"help": "Of all but biases and LayerNorm (default: 0.01)."})

@@ -33,12 +33,12 @@ class ContextGuidedBertConfig(BertConfig):
             Whether each gate has a bias, as in the authors' released QACG-BERT code.
         context_initializer_range (`float`, defaults to 1e-3):
             Standard deviation of the initial weights that BERT does not have. The paper says σ = e⁻³ and writes its
-            learning rate as 2e⁻⁵ for 2·10⁻⁵, so e⁻³ may be read as 10⁻³ or as exp(-3) = 0.0498. At 0.0498 the quasi
-            term, which is not normalised over the keys, drowns the pretrained features at the first step; at 10⁻³
-            every part of it starts where the paper says it does, "close to zero".
+            learning rate as 2e⁻⁵ for 2·10⁻⁵, so e⁻³ may be read as 10⁻³ or as exp(-3) = 0.0498.
         gate_initializer_range (`float`, *optional*):
-            The same for the gates alone; None for `context_initializer_range`. The authors' released code has 0.01 for
-            the gates and 0.02 for the rest.
+            The same for the gates alone; None for `context_initializer_range`. It alone says how big the quasi term,
+            which is not normalised over the keys, is before training: at 0.0498 it drowns the pretrained features, at
+            10⁻³ it starts where the paper says it does, "close to zero". The authors' released code has 0.01 for the
+            gates and 0.02 for the rest.
         calibration_temperature (`float`, defaults to 1.0):
             What the logits are divided by before the softmax, so that a probability is the share of right answers
             (Guo et al., ICML 2017). Fitted on the validation split after training; the pipeline applies it, the model
@@ -108,11 +108,11 @@ class ContextGuidedBertConfig(BertConfig):
             )
 
     def validate_initializer_ranges(self):
-        """A standard deviation is not negative."""
+        """A standard deviation is not negative, and a number."""
         for field in ("context_initializer_range", "gate_initializer_range"):
             value = getattr(self, field)
-            if value is not None and value < 0:
-                raise ValueError(f"{field}={value}: a standard deviation >= 0")
+            if value is not None and not 0 <= value < float("inf"):
+                raise ValueError(f"{field}={value}: a standard deviation, a finite number of at least 0")
 
     def validate_calibration_temperature(self):
         """Logits are divided by it."""

@@ -25,7 +25,7 @@ class ContextLinear(nn.Linear):
 
 
 class GateLinear(ContextLinear):
-    """One of a gate's; its weights start at N(0, `gate_initializer_range`²)."""
+    """A linear layer of a gate; its weights start at N(0, σ²) of `gate_initializer_range`."""
 
 
 class ContextEmbedding(nn.Embedding):

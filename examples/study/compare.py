@@ -1,4 +1,4 @@
-"""How sure the difference of two models is: paired bootstrap over the sentences of the test split.
+"""How certain the difference of two models is: paired bootstrap over the sentences of the test split.
 
     python examples/study/compare.py examples/study/grids/comparison_sentihood.yaml
 
@@ -44,7 +44,10 @@ def read_groups(file: Path, aspects: Sequence[str], labels: Sequence[str]) -> Gr
         FileNotFoundError: if the run is not there.
     """
     if not file.is_file():
-        raise FileNotFoundError(f"{file} does not exist: train the run with examples/study/run.py, or give --seeds")
+        raise FileNotFoundError(
+            f"{file} does not exist: train the run with examples/study/run.py (which skips what has a file in its "
+            "--results_dir), or give the --output_dir or the --seeds that are there"
+        )
     rows = pd.read_parquet(file)
     columns = {f"{name}s": rows[name].tolist() for name in ("id", "target", "aspect", "label")}
     probabilities = rows[[f"p_{label}" for label in labels]].to_numpy()
@@ -60,9 +63,15 @@ def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: i
         resamples: of the sentences.
     Returns:
         `<score>`, `<score>_low` and `<score>_high`, as fractions.
+    Raises:
+        FileNotFoundError: if a run is not there.
+        ValueError: if the files are about different sentences.
     """
     metric = importlib.import_module(f"metrics.{dataset}.{dataset}_scores")
     first, second = ([read_groups(file, metric.ASPECTS, metric.LABELS) for file in files] for files in runs)
+    for groups, file in zip([*first, *second], [*runs[0], *runs[1]], strict=True):
+        if groups.ids != first[0].ids or not np.array_equal(groups.gold, first[0].gold):
+            raise ValueError(f"{file} is about other sentences or labels than {runs[0][0]}: compare runs on one data")
 
     def mean_figures(seeds: Sequence[Groups], index: np.ndarray) -> dict[str, float]:
         figures = [metric.figures_of_groups(groups.gold[index], groups.probabilities[index]) for groups in seeds]
@@ -73,12 +82,14 @@ def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: i
         return {name: float(minuend[name] - subtrahend[name]) for name in minuend if not name.startswith("audit_")}
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DegenerateScoreWarning)  # of the audit, in small resamples
+        warnings.filterwarnings("ignore", "audit_", DegenerateScoreWarning)  # not shown here
         return with_bounds(difference, first[0].ids, resamples, seed=0)
 
 
 def main(arguments: CompareArguments):
     grid = read_grid(arguments.grid)
+    if not grid.paired:
+        raise ValueError(f"grid {arguments.grid} has no `paired` runs to compare: add them, or give another grid")
     seeds = arguments.seeds or grid.seeds
     compared = {}
     for label, other in grid.paired.items():

@@ -24,6 +24,10 @@ def context_in_input(model: PreTrainedModel):
     context_ids = []
 
     def keep(module, args, kwargs):
+        if kwargs["context_ids"].dim() > 1:
+            raise ValueError(
+                "context_in_input with contexts_together=true: a text has one input for all: leave it out"
+            )
         context_ids[:] = [kwargs["context_ids"]]
 
     def add(module, args, output):
@@ -44,6 +48,11 @@ def r_drop(model: PreTrainedModel):
     def twice(**inputs):
         if not model.training:
             return forward(**inputs)
+        if "labels" not in inputs:
+            raise ValueError(
+                "r_drop with class_weighted_loss or label_smoothing_factor, for which the model gets no labels: leave "
+                "them out"
+            )
         inputs.pop("num_items_in_batch", None)  # BERT is given it by the Trainer, and does not use it
         outputs = forward(**{name: torch.cat([value, value]) for name, value in inputs.items()})
         first, second = outputs.logits.float().log_softmax(-1).chunk(2)  # (B, labels) or (B, K, labels), each
@@ -67,7 +76,7 @@ CONTROLS = {"context_in_input": context_in_input, "r_drop": r_drop}
 def main(argv: list[str]):
     if not argv or argv[0] not in CONTROLS:
         raise ValueError(f"control={argv[0] if argv else ''}: give one of {', '.join(CONTROLS)}")
-    load_model = run_absa.load_model
+    load_model, check_same_run = run_absa.load_model, run_absa.check_same_run
 
     def load_control(*arguments):
         model = load_model(*arguments)
@@ -75,6 +84,7 @@ def main(argv: list[str]):
         return model
 
     run_absa.load_model = load_control
+    run_absa.check_same_run = lambda folder, described: check_same_run(folder, {**described, "control": argv[0]})
     run_absa.main(argv[1:])
 
 

@@ -11,7 +11,8 @@ GRIDS = sorted((STUDY / "grids").glob("*.yaml"))
 BUDGET = yaml.safe_load((STUDY / "budget.yaml").read_text(encoding="utf-8"))
 DATASETS = ("sentihood", "semeval2014")
 FIELDS = {"title", "split", "seeds", "arguments", "runs", "reported", "paired"}
-UNNAMED = ("dataset", "model_type", "oracle")  # the first two are in the name anyhow, the last changes no result
+UNNAMED = ("dataset", "model_type", "oracle")  # the first two are in the name anyhow, the last changes no answer
+MODEL_TYPES = ("qacg_bert", "cg_bert", "bert")
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,9 @@ def read_grid(file: Path) -> Grid:
     fields = yaml.safe_load(file.read_text(encoding="utf-8"))
     if not isinstance(fields, dict):
         raise ValueError(f"grid {file} is no mapping: see its neighbours")
+    for name in {"arguments", "runs", "reported", "paired"} & set(fields):
+        if not isinstance(fields[name], dict):
+            raise ValueError(f"grid {file} has {name}={fields[name]}: a mapping is wanted, {{}} for an empty one")
     missing, unknown = {"title", "split", "seeds", "runs"} - set(fields), set(fields) - FIELDS
     if missing or unknown:
         raise ValueError(f"grid {file} lacks {sorted(missing)} and holds {sorted(unknown)}: see its neighbours")
@@ -59,10 +63,16 @@ def read_grid(file: Path) -> Grid:
         if label not in fields["runs"]:
             raise ValueError(f"grid {file} pairs {label!r}, which is none of its runs {list(fields['runs'])}")
     common = {**BUDGET, **fields.get("arguments", {})}
+    for label, changes in fields["runs"].items():
+        if not isinstance(changes, dict):
+            raise ValueError(f"grid {file}: {label!r} is {changes}: a mapping is wanted, {{}} for an empty one")
     runs = {label: {**common, **changes} for label, changes in fields["runs"].items()}
     for label, run in runs.items():
-        if run.get("dataset") not in DATASETS:
-            raise ValueError(f"grid {file}: {label!r} has dataset={run.get('dataset')}: one of {', '.join(DATASETS)}")
+        for name, allowed in (("dataset", DATASETS), ("model_type", MODEL_TYPES)):
+            if run.get(name) not in allowed:
+                raise ValueError(f"grid {file}: {label!r} has {name}={run.get(name)}: one of {', '.join(allowed)}")
+    if len({run["dataset"] for run in runs.values()}) > 1:
+        raise ValueError(f"grid {file} has runs on both data sets, whose scores fit into no one table: make two grids")
     return Grid(file.stem, fields["title"], fields["split"], fields["seeds"], runs, fields.get("reported", {}), paired)
 
 

@@ -108,16 +108,34 @@ def oracle_table(grid: Grid, results_dir: Path) -> str:
 
 
 def paired_table(grid: Grid, results_dir: Path) -> str:
-    """The differences of the pairs that `compare.py` has compared, in points, with their intervals."""
+    """The differences of the pairs that `compare.py` has compared, in points: [interval] over sentences for these
+    trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds)."""
     file = results_dir / "paired" / f"{grid.name}.json"
     scores = scores_of(grid)
     rows = []
     for label, compared in json.loads(file.read_text(encoding="utf-8")).items() if file.is_file() else []:
         found = compared["scores"]
-        bounds = {name: [f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high")] for name in scores}
-        cells = [f"{100 * found[name]:+.1f} [{', '.join(bounds[name])}]" for name in scores]
+        trainings = [
+            [result["test"] for result in results_of(grid, name, results_dir) if result["seed"] in compared["seeds"]]
+            for name in (label, compared["minus"])
+        ]
+        cells = []
+        for name in scores:
+            if found[name] is None:
+                cells.append("undefined")
+                continue
+            low, high = (f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high"))
+            error = standard_error([[scored[name] for scored in of_model] for of_model in trainings])
+            cells.append(f"{100 * found[name]:+.1f} [{low}, {high}]" + (f" ± {100 * error:.1f}" if error else ""))
         rows.append([f"{label} minus {compared['minus']}", str(len(compared["seeds"])), *cells])
     return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
+
+
+def standard_error(samples: Sequence[Sequence[float]]) -> float | None:
+    """Of the difference of the means of two samples; None where one is a single figure."""
+    if any(len(sample) < 2 for sample in samples):
+        return None
+    return float(np.sqrt(sum(np.var(sample, ddof=1) / len(sample) for sample in samples)))
 
 
 def before_table(grid: Grid, results_dir: Path) -> str:

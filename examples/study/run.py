@@ -105,21 +105,27 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
     if finished.returncode:
         print(f"{name} seed {seed} failed: see {log}", flush=True)
         return False
-    result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
-    write_json(results_file(arguments.results_dir, name, seed), kept(run, result))
+    result, started = (
+        json.loads((folder / file).read_text(encoding="utf-8"))
+        for file in (f"seed-{seed}/results.json", "arguments.json")
+    )
+    write_json(results_file(arguments.results_dir, name, seed), kept(run, result, started["data_sha256"]))
     print(f"{name} seed {seed} is done", flush=True)
     return True
 
 
-def kept(run: Mapping, result: Mapping) -> dict:
+def kept(run: Mapping, result: Mapping, data_sha256: str) -> dict:
     """What the tables need of `results.json`, and how the run came to it."""
     parts = result["training"]  # one, or of BERT-single one a context
-    versions = {name: version(name) for name in ("torch", "transformers", "qacg-bert")}
+    versions = {name: version(name) for name in ("torch", "transformers", "accelerate", "qacg-bert")}
+    times = [training["train_runtime_s"] for training in parts.values()]
     return {
-        "arguments": {name: value for name, value in run.items() if name != "oracle"},
+        "arguments": dict(run),
         "seed": result["seed"],
+        "data_sha256": data_sha256,
         "versions": {"python": platform.python_version(), **versions},
-        "train_runtime_s": sum(training["train_runtime_s"] for training in parts.values()),
+        # With evaluation, and of the test split too in a run with an oracle. Unknown of a run that was stopped.
+        "train_runtime_s": None if None in times else sum(times),
         "best_step": {part: training["best_step"] for part, training in parts.items()},
         "curve": {part: curve(training["log"]) for part, training in parts.items()},
         **{split: without_intervals(result[split]) for split in ("validation", "test")},

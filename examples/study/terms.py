@@ -5,9 +5,10 @@
 For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean |λ_A| and mean
 |λ_A A_quasi V| / |A_self V| over heads and tokens; by the number of tokens n the mean of that ratio over the layers.
 Before training also the root mean square of the gradient of the new weights, over the first batch of questions; Adam
-divides by it, but for an epsilon of 1e-8.
+divides by it, but for an epsilon of 1e-8. What is stored of trained models that are not there is kept.
 """
 
+import json
 import sys
 from bisect import bisect_left
 from collections import defaultdict
@@ -140,10 +141,17 @@ def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[st
 def main(arguments: TermsArguments):
     grid = read_grid(arguments.grid)
     task = make_task(load_absa_dataset("sentihood", data_dir=arguments.sentihood_dir), "sentihood", 0.0, 0)
+    file = arguments.results_dir / "terms" / f"{grid.name}.json"
+    stored = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    runs = {
+        label: run
+        for label, run in grid.runs.items()
+        if run["model_type"] == "qacg_bert" and run["dataset"] == "sentihood" and "control" not in run
+    }
+    if not runs:
+        raise ValueError(f"grid {arguments.grid} has no QACG-BERT on SentiHood: give another grid")
     found = {}
-    for label, run in grid.runs.items():
-        if run["model_type"] != "qacg_bert" or run["dataset"] != "sentihood" or "control" in run:
-            continue
+    for label, run in runs.items():
         set_seed(arguments.seed)
         model = untrained(run, task)
         batches = list(batches_of_one_length(model, task, run["model_name_or_path"]))
@@ -152,8 +160,10 @@ def main(arguments: TermsArguments):
         if (checkpoint / "results.json").is_file():
             trained = QACGBertForSequenceClassification.from_pretrained(checkpoint)
             found[label]["after"] = size_of_terms(trained, batches)
+        elif "after" in stored.get(label, {}):
+            found[label]["after"] = stored[label]["after"]
         print(label, {when: [round(r, 3) for r in found[label][when]["ratio"]] for when in found[label]}, flush=True)
-    write_json(arguments.results_dir / "terms" / f"{grid.name}.json", found)
+    write_json(file, found)
 
 
 if __name__ == "__main__":

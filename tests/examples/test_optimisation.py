@@ -47,7 +47,11 @@ def test_learning_rates_by_depth(optimisation, model):
 
 def test_the_trainer_uses_them(example, model, tmp_path: Path):
     arguments_of, trainers = example("training_arguments"), example("trainer")
-    for options, expected in [({}, {2e-5}), ({"new_learning_rate": 1e-3}, {2e-5, 1e-3})]:
+    for options, expected in [
+        ({}, {2e-5}),
+        ({"new_learning_rate": 1e-3}, {2e-5, 1e-3}),
+        ({"layer_decay": 0.5}, {2e-5, 1e-5, 5e-6, 2.5e-6}),  # new and pooler, both layers, embeddings
+    ]:
         without_evaluation = {"eval_strategy": "no", "save_strategy": "no", "load_best_model_at_end": False}
         arguments = arguments_of.ABSATrainingArguments(output_dir=str(tmp_path), **without_evaluation, **options)
         trainer = trainers.ABSATrainer(model=model, args=arguments, balance_labels=False)
@@ -62,6 +66,16 @@ def test_balanced_loss(optimisation):
     labels = torch.tensor([0, 1, 0, 1])
     rows = cross_entropy(logits, labels, reduction="none")
     expected = (rows * torch.tensor([2 / 3, 2, 2 / 3, 2])).mean()
+    assert loss(SimpleNamespace(logits=logits), labels).item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_balanced_and_smoothed_loss(optimisation):
+    loss = optimisation.balanced_loss([0, 0, 0, 1], 2, 0.2)
+    logits, labels = torch.tensor([[0.3, -1.0], [2.0, 0.5]]), torch.tensor([0, 1])
+    weights = torch.tensor([2 / 3, 2])
+    surprise = -weights * logits.log_softmax(-1)  # (rows, labels)
+    targets = torch.tensor([[0.9, 0.1], [0.1, 0.9]])  # 0.8 and 0.2 / 2
+    expected = (targets * surprise).sum(-1).mean()
     assert loss(SimpleNamespace(logits=logits), labels).item() == pytest.approx(expected.item(), rel=1e-6)
 
 

@@ -19,6 +19,7 @@ from metrics.sentihood import sentihood_scores
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
 
 SCRIPT = "examples/run_absa.py"
+NO_DROPOUT = ("--config_overrides", "hidden_dropout_prob=0")  # two processes draw other masks than one
 MAIN_SCORES = ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"]
 
 
@@ -158,11 +159,19 @@ def test_killed_run_goes_on_to_the_same_numbers_and_an_oracle_changes_none(
         json.loads((folder / "seed-1" / "results.json").read_text()) for folder in (tmp_path / "run", finished_run[0])
     )
     log, best_step = (with_oracle["training"]["model"][name] for name in ("log", "best_step"))
+    logged = [entry["loss"] for entry in log if "loss" in entry]
+    assert logged == [entry["loss"] for entry in without["training"]["model"]["log"] if "loss" in entry]
+    assert len(set(logged)) > 20
     by_step = {entry["step"]: entry["test_strict_accuracy"] for entry in log if "test_strict_accuracy" in entry}
     assert sorted(by_step) == sorted(entry["step"] for entry in log if "eval_loss" in entry)
     assert by_step[best_step] == with_oracle["test"]["strict_accuracy"] == without["test"]["strict_accuracy"]
     assert with_oracle["oracle"]["strict_accuracy"] == max(by_step.values())
     assert "oracle" not in without
+    protocols = [
+        json.loads((folder / "all_results.json").read_text())["protocol"]
+        for folder in (tmp_path / "run", finished_run[0])
+    ]
+    assert ["nothing was chosen by that" in protocol for protocol in protocols] == [True, False]
 
 
 def losses(folder: Path) -> list[float]:
@@ -173,7 +182,7 @@ def losses(folder: Path) -> list[float]:
 @pytest.fixture(scope="module")
 def run_of_one_process(tmp_path_factory, recipe: Path, run_script) -> Path:
     folder = tmp_path_factory.mktemp("one") / "run"
-    run_script(SCRIPT, recipe, "--output_dir", folder)
+    run_script(SCRIPT, recipe, "--output_dir", folder, *NO_DROPOUT)
     return folder
 
 
@@ -190,7 +199,7 @@ def test_two_processes_have_the_loss_curve_of_one(
     launcher = (sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch")
     run_script(
         *("--config_file", tmp_path / "launch.yaml"),
-        *(SCRIPT, recipe, "--output_dir", tmp_path / "two", "--per_device_train_batch_size", "4"),
+        *(SCRIPT, recipe, "--output_dir", tmp_path / "two", "--per_device_train_batch_size", "4", *NO_DROPOUT),
         launcher=launcher,
     )
     one, two = losses(run_of_one_process), losses(tmp_path / "two")
@@ -370,6 +379,8 @@ def test_a_folder_where_nothing_was_trained_is_free_and_other_data_is_refused(tm
     check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a"})
     with pytest.raises(ValueError, match=r"data_sha256 was 'a' and is now 'b'"):
         check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "b"})
+    with pytest.raises(ValueError, match="control was None and is now 'r_drop'"):
+        check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a", "control": "r_drop"})
 
 
 def test_resumed_order_knows_its_epoch_behind_the_wrappers_of_a_distributed_run(example):

@@ -25,6 +25,8 @@ ASPECTS = ["general", "price", "transit-location", "safety"]
         ({"num_context_layers": 13}, "num_context_layers=13: give 1 to num_hidden_layers=12"),
         ({"context_initializer_range": -0.1}, "context_initializer_range=-0.1"),
         ({"gate_initializer_range": -1}, "gate_initializer_range=-1"),
+        ({"gate_initializer_range": math.nan}, "gate_initializer_range=nan"),
+        ({"context_initializer_range": math.inf}, "context_initializer_range=inf"),
         ({"context_initializer_range": "small"}, "context_initializer_range"),
         ({"context_projection": "heads"}, "context_projection.*heads"),
         ({"gate_bias": "yes"}, "gate_bias"),

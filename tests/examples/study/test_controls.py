@@ -63,6 +63,16 @@ def test_r_drop(study, model, together: bool):
     torch.testing.assert_close(loss, cross_entropy + kl)
 
 
+def test_what_controls_do_not_go_with(study, model):
+    controls = study("controls")
+    controls.r_drop(model.train())
+    with pytest.raises(ValueError, match="r_drop with class_weighted_loss or label_smoothing_factor"):
+        model(**{name: value for name, value in BATCH.items() if name != "labels"})
+    controls.context_in_input(model.eval())
+    with pytest.raises(ValueError, match="context_in_input with contexts_together=true"):
+        model(input_ids=BATCH["input_ids"], context_ids=torch.tensor([[1, 2], [6, 0]]))
+
+
 def test_unknown_control(study):
     with pytest.raises(ValueError, match="control=context_in_output: give one of context_in_input, r_drop"):
         study("controls").main(["context_in_output"])

@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 SENTIHOOD = {"dataset": "sentihood", "model_type": "qacg_bert"}
+SEMEVAL = {**SENTIHOOD, "dataset": "semeval2014"}
 
 
 @pytest.fixture
@@ -57,10 +58,20 @@ def test_names_say_what_is_not_as_in_the_budget(grids):
             {"title": "t", "split": "test", "seeds": [1], "runs": {"a": {"dataset": "sentihod"}}},
             "'a' has dataset=sentihod: one of sentihood, semeval2014",
         ),
+        (
+            {"title": "t", "split": "test", "seeds": [1], "runs": {"a": {"dataset": "sentihood"}}},
+            "'a' has model_type=None: one of qacg_bert, cg_bert, bert",
+        ),
+        (
+            {"title": "t", "split": "test", "seeds": [1], "runs": {"a": SENTIHOOD, "b": SEMEVAL}},
+            "has runs on both data sets",
+        ),
+        ({"title": "t", "split": "test", "seeds": [1], "runs": {"a": None}}, "'a' is None: a mapping is wanted"),
+        ({"title": "t", "split": "test", "seeds": [1], "runs": {}, "arguments": None}, "has arguments=None"),
         ({"title": "t", "split": "dev", "seeds": [1], "runs": {}}, "has split=dev: validation or test"),
         ({"title": "t", "split": "test", "seeds": [1], "runs": {"a": {}}, "paired": {"a": "b"}}, "pairs 'b'"),
     ],
-    ids=["no mapping", "no runs", "unknown", "dataset", "split", "paired"],
+    ids=["no mapping", "no runs", "unknown", "dataset", "model", "both", "empty run", "empty", "split", "paired"],
 )
 def test_a_grid_that_is_wrong_is_named(grids, tmp_path: Path, fields, message: str):
     file = tmp_path / "grid.yaml"
@@ -78,14 +89,16 @@ def test_a_grid_that_is_not_there(grids, tmp_path: Path):
 def test_results_files_are_of_runs_in_the_grids(grids, repo_root: Path):
     results = repo_root / "examples" / "study" / "results"
     runs = {
-        (grids.run_name(arguments), seed): {name: value for name, value in arguments.items() if name != "oracle"}
+        (grids.run_name(arguments), seed): arguments
         for grid in map(grids.read_grid, grids.GRIDS)
         for arguments in grid.runs.values()
         for seed in grid.seeds
     }
     files = [file for dataset in grids.DATASETS for file in (results / dataset).glob("*/seed-*.json")]
-    assert files
+    fields = set(json.loads(files[0].read_text(encoding="utf-8")))
     for file in files:
         result = json.loads(file.read_text(encoding="utf-8"))
         assert file.name == f"seed-{result['seed']}.json"
         assert result["arguments"] == runs[str(file.parent.relative_to(results)), result["seed"]], file
+        assert bool(result["oracle"]) is result["arguments"].get("oracle", False), file
+        assert set(result) == fields, file

@@ -37,6 +37,55 @@ def test_means_deviations_and_what_was_not_run(report, study, tmp_path: Path):
     assert lines[-1] == "Not run: B (seed 3); C (seeds 1, 2, 3)."
 
 
+def test_paired_differences(report, study, tmp_path: Path):
+    grids = study("grids")
+    runs = {label: {**grids.BUDGET, "dataset": "sentihood", "model_type": label} for label in ("cg_bert", "bert")}
+    grid = grids.Grid("g", "title", "test", [1, 2, 3], runs, {}, {"cg_bert": "bert"})
+    assert report.paired_table(grid, tmp_path) == "Not run.\n"
+    for label, figures in (("cg_bert", (0.70, 0.74, 0.5)), ("bert", (0.70, 0.70, 0.5))):
+        for seed, figure in enumerate(figures, start=1):
+            file = tmp_path / grids.run_name(runs[label]) / f"seed-{seed}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            scores = dict.fromkeys(report.MAIN_SCORES["sentihood"], figure)
+            file.write_text(json.dumps({"seed": seed, "test": scores}))
+    found = {f"{name}{end}": 0.02 + add for name in scores for end, add in (("", 0), ("_low", -0.03), ("_high", 0.01))}
+    found["sentiment_auc"] = None
+    (tmp_path / "paired").mkdir()
+    for seeds, error in (([1, 2], " ± 2.0"), ([1], "")):
+        compared = {"cg_bert": {"minus": "bert", "seeds": seeds, "scores": found}}
+        (tmp_path / "paired" / "g.json").write_text(json.dumps(compared))
+        (line,) = report.paired_table(grid, tmp_path).splitlines()[2:]
+        # 70 and 74 vary by 2.83, the others by 0: √(8 / 2) = 2. Seed 3 was not compared.
+        cell = f"+2.0 [-1.0, +3.0]{error}"
+        assert line == f"| cg_bert minus bert | {len(seeds)} | {' | '.join([cell] * 4)} | undefined |"
+
+
+def test_all_that_was_measured_is_shown_and_belongs_together(report, study, repo_root: Path):
+    grids, results = study("grids"), repo_root / "examples" / "study" / "results"
+    places = {name for _, name, _ in report.TABLE.findall((repo_root / "docs" / "accuracy.md").read_text("utf-8"))}
+    by_name = {grid.name: grid for grid in map(grids.read_grid, grids.GRIDS)}
+    assert places >= set(by_name)
+    for file in results.glob("terms/*.json"):
+        assert places >= {f"{file.stem}_before", f"{file.stem}_after"}
+        assert set(json.loads(file.read_text("utf-8"))) <= set(by_name[file.stem].runs), file
+    for file in results.glob("paired/*.json"):
+        assert f"{file.stem}_paired" in places
+        grid = by_name[file.stem]
+        for label, compared in json.loads(file.read_text("utf-8")).items():
+            assert grid.paired[label] == compared["minus"]
+            for name in report.scores_of(grid):
+                mean, other = (
+                    sum(
+                        result["test"][name]
+                        for result in report.results_of(grid, of, results)
+                        if result["seed"] in compared["seeds"]
+                    )
+                    / len(compared["seeds"])
+                    for of in (label, compared["minus"])
+                )
+                assert compared["scores"][name] == pytest.approx(mean - other, abs=1e-12), (file, name)
+
+
 def test_a_place_for_no_table(report, tmp_path: Path):
     with pytest.raises(ValueError, match="there is no table comparision"):
         report.fill("<!-- comparision -->\n<!-- /comparision -->", tmp_path)

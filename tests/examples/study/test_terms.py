@@ -1,9 +1,11 @@
 """The sizes of the terms, against the weights that the eager backend returns."""
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
+import yaml
 
 from modeling_qacg_bert import QACGBertForSequenceClassification
 
@@ -73,3 +75,28 @@ def test_bins(study, length: int, name: str):
 def test_layers_without_context_are_passed_over(study, tiny_classifier: Path, batch):
     found = study("terms").size_of_terms(model_of(tiny_classifier, num_context_layers=1), [batch])
     assert len(found["gate"]) == len(found["ratio"]) == 1
+
+
+def test_what_is_stored_of_models_that_are_not_there_is_kept(
+    tiny_bert: Path, tiny_sentihood: Path, tmp_path: Path, run_here
+):
+    run = {"dataset": "sentihood", "model_type": "qacg_bert", "model_name_or_path": str(tiny_bert)}
+    fields = {"title": "tiny", "split": "validation", "seeds": [42], "runs": {"a": run, "b": run}}
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(fields))
+    file = tmp_path / "results" / "terms" / "tiny.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"a": {"before": {}, "after": {"ratio": [0.25]}}, "gone": {"before": {}}}))
+    places = ("--output_dir", tmp_path / "runs", "--results_dir", tmp_path / "results")
+    words = ("examples/study/terms.py", tmp_path / "tiny.yaml", "--sentihood_dir", tiny_sentihood, *places)
+    assert run_here(*words).splitlines()[0].startswith("a {'before': [")
+    found = json.loads(file.read_text())
+    assert list(found) == ["a", "b"]
+    assert found["a"]["after"] == {"ratio": [0.25]}
+    assert "after" not in found["b"]
+    assert found["a"]["before"] == found["b"]["before"]  # the same weights
+    assert 0 < found["b"]["before"]["gate"][0] < 0.01
+
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump({**fields, "runs": {"a": {**run, "model_type": "bert"}}}))
+    with pytest.raises(ValueError, match="has no QACG-BERT on SentiHood"):
+        run_here(*words)
+    assert json.loads(file.read_text()) == found
