@@ -152,16 +152,17 @@ def before_table(grid: Grid, results_dir: Path) -> str:
 
 
 def after_table(grid: Grid, results_dir: Path) -> str:
-    """What `terms.py` has found in trained models: size of gate and quasi term, by layer and by length."""
+    """What `terms.py` has found in trained models: gate, quasi term and spread of A_quasi by layer, and by length."""
     rows, layers, bins = [], 0, []
     for label, found in terms_of(grid, results_dir).items():
         if "after" in found:
             after = found["after"]
             layers, bins = len(after["gate"]), list(after["ratio_by_length"])
-            by_layer = [f"{gate:.3f}, {ratio:.2f}" for gate, ratio in zip(after["gate"], after["ratio"], strict=True)]
+            layer_figures = zip(after["gate"], after["ratio"], after["spread"], strict=True)
+            by_layer = [f"{gate:.3f}, {ratio:.2f}, {spread:.3f}" for gate, ratio, spread in layer_figures]
             rows.append([label, *by_layer, *(f"{ratio:.2f}" for ratio in after["ratio_by_length"].values())])
     headings = [f"guided layer {number}" for number in range(1, layers + 1)]
-    return lines_of_table(["after training: gate, quasi / softmax", *headings, *bins], rows)
+    return lines_of_table(["after training: gate, quasi / softmax, spread of A_quasi", *headings, *bins], rows)
 
 
 def terms_of(grid: Grid, results_dir: Path) -> dict[str, dict]:

@@ -2,8 +2,9 @@
 
     python examples/study/terms.py examples/study/grids/initialisation.yaml --sentihood_dir DIR
 
-For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean |λ_A| and mean
-|λ_A A_quasi V| / |A_self V| over heads and tokens; by the number of tokens n the mean of that ratio over the layers.
+For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean over heads and
+tokens of |λ_A|, of |λ_A A_quasi V| / |A_self V|, and of the standard deviation of A_quasi over the keys, which is 0
+where the quasi term is the same for all of them; by the number of tokens n the mean of that ratio over the layers.
 Before training also the root mean square of the gradient of the new weights, over the first batch of questions; Adam
 divides by it, but for an epsilon of 1e-8. What is stored of trained models that are not there is kept.
 """
@@ -82,10 +83,10 @@ def batches_of_one_length(model: PreTrainedModel, task: Task, backbone: str) -> 
 
 @torch.no_grad()
 def size_of_terms(model: PreTrainedModel, batches: Iterator[dict[str, torch.Tensor]]) -> dict:
-    """Mean |λ_A| and mean of |quasi term| / |softmax term|, by layer and by length."""
+    """Means of |λ_A|, |quasi term| / |softmax term| and the spread of A_quasi by layer, and of the ratio by length."""
     attentions = [layer.attention.self for layer in model.bert.encoder.layer]
     layers = [attention for attention in attentions if isinstance(attention, QACGBertSelfAttention)]
-    gates, ratios = ([0.0] * len(layers) for _ in range(2))
+    gates, ratios, spreads = ([0.0] * len(layers) for _ in range(3))
     by_length, counts, tokens = defaultdict(float), defaultdict(int), 0
 
     def watched(number, attend):
@@ -95,7 +96,11 @@ def size_of_terms(model: PreTrainedModel, batches: Iterator[dict[str, torch.Tens
             scales = (model.config.query_gate_scale, model.config.key_gate_scale)
             gate = quasi_gate(projected.query_gate_logits, projected.key_gate_logits, *scales)
             ratio = (output - softmax_half).norm(dim=-1) / softmax_half.norm(dim=-1)  # (B, h, n)
+            scores = projected.context_query @ projected.context_key.transpose(-1, -2)  # (B, h, n, n)
+            scores = scores / projected.context_query.shape[-1] ** 0.5
+            quasi = model.config.quasi_attention_scale * scores.sigmoid()  # eq. 6
             gates[number] += gate.abs().mean(dim=1).sum().item()
+            spreads[number] += quasi.std(dim=-1, correction=0).mean(dim=1).sum().item()
             ratios[number] += ratio.mean(dim=1).sum().item()
             by_length[bin_of(ratio.shape[2])] += ratio.mean(dim=1).sum().item() / len(layers)
             return output, weights
@@ -116,6 +121,7 @@ def size_of_terms(model: PreTrainedModel, batches: Iterator[dict[str, torch.Tens
     return {
         "gate": [total / tokens for total in gates],
         "ratio": [total / tokens for total in ratios],
+        "spread": [total / tokens for total in spreads],
         "ratio_by_length": {name: by_length[name] / counts[name] for name in BINS if counts[name]},
     }
 

@@ -95,7 +95,7 @@ def test_sizes_of_terms(report, study, tmp_path: Path):
     grids = study("grids")
     grid = grids.Grid("g", "title", "validation", [1], {}, {}, {})
     assert report.terms_of(grid, tmp_path) == {}
-    sizes = {"gate": [0.1, 0.3], "ratio": [0.5, 1.5], "ratio_by_length": {"n <= 20": 0.25}}
+    sizes = {"gate": [0.1, 0.3], "ratio": [0.5, 1.5], "spread": [0.01, 0.0], "ratio_by_length": {"n <= 20": 0.25}}
     found = {
         "a": {"before": {**sizes, "gradient": {"query_gate": 0.0123}}, "after": sizes},
         "b": {"before": {**sizes, "gradient": {"query_gate": 1e-8}}},
@@ -106,5 +106,6 @@ def test_sizes_of_terms(report, study, tmp_path: Path):
     assert before[0] == "| before training | gate | quasi / softmax | n <= 20 | ∇ query gate |"
     assert before[2:] == ["| a | 0.200 | 1.000 | 0.250 | 1e-02 |", "| b | 0.200 | 1.000 | 0.250 | 1e-08 |"]
     after = report.after_table(grid, tmp_path).splitlines()
-    assert after[0] == "| after training: gate, quasi / softmax | guided layer 1 | guided layer 2 | n <= 20 |"
-    assert after[2:] == ["| a | 0.100, 0.50 | 0.300, 1.50 | 0.25 |"]
+    quantities = "gate, quasi / softmax, spread of A_quasi"
+    assert after[0] == f"| after training: {quantities} | guided layer 1 | guided layer 2 | n <= 20 |"
+    assert after[2:] == ["| a | 0.100, 0.50, 0.010 | 0.300, 1.50, 0.000 | 0.25 |"]

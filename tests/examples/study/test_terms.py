@@ -45,6 +45,9 @@ def test_sizes(study, tiny_classifier: Path, batch):
         softmax_term = outputs.self_attentions[layer] @ value
         quasi_term = outputs.quasi_gates[layer] * (outputs.quasi_attentions[layer] @ value)
         ratios.append((quasi_term.norm(dim=-1) / softmax_term.norm(dim=-1)).mean().item())
+        spread = outputs.quasi_attentions[layer].std(dim=-1, correction=0).mean().item()
+        assert spread > 0.01
+        assert found["spread"][layer] == pytest.approx(spread, rel=1e-4)
         assert found["gate"][layer] == pytest.approx(outputs.quasi_gates[layer].abs().mean().item(), rel=1e-4)
     assert found["ratio"] == pytest.approx(ratios, rel=1e-4)
     assert found["ratio_by_length"] == {"n <= 20": pytest.approx(sum(ratios) / 2, rel=1e-4)}
@@ -54,6 +57,7 @@ def test_sizes(study, tiny_classifier: Path, batch):
 def test_without_quasi_attention_there_is_no_quasi_term(study, tiny_classifier: Path, batch):
     found = study("terms").size_of_terms(model_of(tiny_classifier, quasi_attention_scale=0.0), [batch])
     assert found["ratio"] == pytest.approx([0, 0], abs=1e-5)
+    assert found["spread"] == [0, 0]
     assert min(found["gate"]) > 0.01
 
 
