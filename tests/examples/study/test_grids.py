@@ -86,6 +86,23 @@ def test_a_grid_that_is_not_there(grids, tmp_path: Path):
         grids.read_grid(tmp_path / "no.yaml")
 
 
+def test_the_default_recipe_is_the_best_on_validation(grids, repo_root: Path):
+    recipe = yaml.safe_load((repo_root / "configuration" / "recipes" / "sentihood_minilm.yaml").read_text())
+    results = repo_root / "examples" / "study" / "results"
+    grid = grids.read_grid(repo_root / "examples" / "study" / "grids" / "optimisation.yaml")
+    found = {}
+    for label, run in grid.runs.items():
+        file = results / grids.run_name(run) / "seed-42.json"
+        if file.is_file():
+            found[label] = json.loads(file.read_text())["validation"]["strict_accuracy"]
+    best = grid.runs[max(found, key=found.get)]
+    assert {name: value for name, value in best.items() if name != "oracle"} == {
+        name: value
+        for name, value in recipe.items()
+        if name not in ("output_dir", "seeds") and not (name == "auxiliary_sentence" and value)
+    }
+
+
 def test_results_files_are_of_runs_in_the_grids(grids, repo_root: Path):
     results = repo_root / "examples" / "study" / "results"
     runs = {
