@@ -1,9 +1,9 @@
 """A user's own names for the targets of a model: found in texts, and replaced by what the model knows."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from .processing_qacg_bert import PLACEHOLDER, occurrence
+from .processing_qacg_bert import PLACEHOLDER, Origins, occurrence
 
 
 class OwnNames:
@@ -52,6 +52,13 @@ class OwnNames:
 
     def text_about(self, name: str, text: str) -> str:
         """A text with the model's targets in the place of names, to be asked about one of them."""
+        return self.pattern.sub(self._replacement(name, text), text)
+
+    def origins_about(self, name: str, text: str) -> Origins:
+        """`text_about`, with what its characters stand for."""
+        return Origins.of(text).replaced(self.pattern, self._replacement(name, text))
+
+    def _replacement(self, name: str, text: str) -> Callable[[re.Match], str]:
         owners = {self.targets[name]: name}  # the name that each target stands for in this text
         for other in self.in_text(text):
             owners.setdefault(self.targets[other], other)
@@ -60,7 +67,7 @@ class OwnNames:
             found = self.groups[match.lastgroup]
             return self.targets[found] if owners[self.targets[found]] == found else match[0]
 
-        return self.pattern.sub(replaced, text)
+        return replaced
 
 
 def _written(name: str) -> str:

@@ -12,11 +12,12 @@ from transformers import Pipeline
 from transformers.utils import logging
 
 from .names_qacg_bert import OwnNames
-from .processing_qacg_bert import Contexts, encode, encode_together, is_readable
+from .processing_qacg_bert import Contexts, Origins, encode, encode_together, is_readable
+from .relevance_qacg_bert import METHODS, relevance_of_words
 
 TASK = "aspect-sentiment"
 NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
-PARAMETERS = ("targets", "aspects", "return_all", "abstain_below")
+PARAMETERS = ("targets", "aspects", "return_all", "abstain_below", "explain")
 TOKENS = ("input_ids", "token_type_ids", "attention_mask")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
@@ -30,6 +31,14 @@ class Question(NamedTuple):
     target: str  # as the model knows it, "" where it has no targets
     aspect: str
     name: str  # the target as the user calls it
+    source: str  # the user's text
+    names: OwnNames | None  # where that has others than the model's
+
+    def origins(self) -> Origins:
+        """What the characters of the text stand for in the user's."""
+        if self.names is None or self.name not in self.names.targets:
+            return Origins.of(self.source)
+        return self.names.origins_about(self.name, self.source)
 
 
 class Asked(NamedTuple):
@@ -61,6 +70,9 @@ class AspectSentimentPipeline(Pipeline):
         aspects: names of the aspects to ask about (default: all).
         return_all: whether answers with the label none are given too (default: False).
         abstain_below: answers whose score is lower have the label None and are always given (default: 0, never).
+        explain: True or "gradient" to give with each answer the relevance of its words for the logit of its most
+            probable label, by the paper's gradient sensitivity, or "integrated_gradients" (default: False). Needs
+            Captum (`pip install captum`).
         batch_size: questions in a forward pass (default: 32). Questions of like length share one.
 
     An answer is a dict of plain Python types. Its probabilities are calibrated: see `calibration_temperature` of the
@@ -72,6 +84,8 @@ class AspectSentimentPipeline(Pipeline):
         sentiment: P(label | present) of every label but none.
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
+        words: with `explain`, the words that were read: `word`, which is text[start:end], `start`, `end`, `relevance`.
+            Relevance is that of the word's tokens, in which the most relevant of the text has 1 or -1.
 
     Raises:
         ValueError: if an input is no text or question or a name is unknown; it gives the input's number. Of a list
@@ -104,6 +118,9 @@ class AspectSentimentPipeline(Pipeline):
         threshold = given.get("abstain_below", 0.0)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
             raise ValueError(f"abstain_below={threshold!r}: give a probability, from 0 to 1")
+        explain = given.get("explain", False)
+        if explain not in (False, True, *METHODS):
+            raise ValueError(f"explain={explain!r}: give True or one of {', '.join(METHODS)}")
         of_questions = {name: given[name] for name in ("targets", "aspects") if name in given}
         return of_questions, {}, {name: given[name] for name in given if name not in of_questions}
 
@@ -144,25 +161,40 @@ class AspectSentimentPipeline(Pipeline):
             raise ValueError(f"input {number}: {error}") from error
         asked_aspects = [aspect for aspect in contexts.aspects if aspects is None or aspect in aspects]
         return Asked(
-            [Question(text, target, aspect, name) for text, target, name in about for aspect in asked_aspects],
+            [
+                Question(text, target, aspect, name, input_, names)
+                for text, target, name in about
+                for aspect in asked_aspects
+            ],
             single=False,
         )
 
     def _answers(
-        self, asked: Iterator[Asked], total: int | None, batch_size: int, return_all: bool = False, **of_answers
+        self,
+        asked: Iterator[Asked],
+        total: int | None,
+        batch_size: int,
+        return_all: bool = False,
+        explain: bool | str = False,
+        **of_answers,
     ) -> Iterator[dict | list[dict]]:
         """What is answered to each input, in order."""
         with logging.tqdm(total=total, desc=TASK, unit="text", delay=PROGRESS_AFTER_S, disable=None) as progress:
             for window in _windows(asked, WINDOW * batch_size):
                 questions = [question for one in window for question in one.questions]
-                answers = iter(self._answer(questions, batch_size, **of_answers))
+                answered = zip(questions, self._answer(questions, batch_size, **of_answers), strict=True)
+                given = []  # of each input its questions and answers, but for those that are left out
                 for one in window:
-                    own = list(islice(answers, len(one.questions)))
+                    own = islice(answered, len(one.questions))
+                    all_of_them = one.single or return_all
+                    given.append([pair for pair in own if all_of_them or pair[1]["label"] != NONE_LABEL])
+                if explain:
+                    method = METHODS[0] if explain is True else explain
+                    self._explain([pair for own in given for pair in own], batch_size, method)
+                for one, own in zip(window, given, strict=True):
+                    answers = [answer for _, answer in own]
                     progress.update()
-                    if one.single:
-                        yield own[0]
-                    else:
-                        yield [answer for answer in own if return_all or answer["label"] != NONE_LABEL]
+                    yield answers[0] if one.single else answers
 
     def _answer(self, questions: list[Question], batch_size: int, **of_answers) -> list[dict]:
         """All answers to some questions, in order."""
@@ -203,6 +235,27 @@ class AspectSentimentPipeline(Pipeline):
         rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
         rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]
         return rows, [[number] for number in range(len(questions))]
+
+    def _explain(self, answered: list[tuple[Question, dict]], batch_size: int, method: str):
+        """Puts the words of each question's text, with their relevance, into its answer."""
+        config = self.model.config
+        questions, answers = ([pair[part] for pair in answered] for part in (0, 1))
+        rows = encode(
+            self.tokenizer,
+            Contexts.from_config(config),
+            *([getattr(question, field) for question in questions] for field in ("text", "target", "aspect")),
+            auxiliary_sentence=config.auxiliary_sentence,
+            max_length=min(config.max_position_embeddings, self.tokenizer.model_max_length),
+            origins=[question.origins() for question in questions],
+        )
+        probabilities = [list(answer["probabilities"].values()) for answer in answers]  # in the order of the labels
+        labels = [of_labels.index(max(of_labels)) for of_labels in probabilities]
+        found = relevance_of_words(self.model, self.tokenizer, rows, labels, method, batch_size)
+        for question, answer, relevance in zip(questions, answers, found, strict=True):
+            answer["words"] = [
+                {"word": question.source[start:end], "start": start, "end": end, "relevance": value}
+                for (start, end), value in relevance.items()
+            ]
 
     def _forward(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         return self.model(**batch).logits.float()  # (B, labels) or (B, K, labels)
@@ -267,11 +320,11 @@ def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None) -> Que
     text, name, aspect = asked["text"], asked.get("target") or "", asked["aspect"]
     if not isinstance(text, str) or not is_readable(text):
         raise ValueError(f"its text is {_shown(text)}: a question needs a text with something to read")
-    target = name
+    target, source = name, text
     if names is not None and name in names.targets:
         target, text = names.targets[name], names.text_about(name, text)
     contexts.id(target, aspect)  # for what it raises
-    return Question(text, target, aspect, name)
+    return Question(text, target, aspect, name, source, names)
 
 
 def _check_names(field: str, names: Iterable[str], known: tuple[str, ...]):

@@ -1,11 +1,15 @@
 """Contexts: (target, aspect) <-> id, how they are written for the model, and the encoding of texts with contexts."""
 
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
 PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
+SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
+BLANKS = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
@@ -95,14 +99,58 @@ def is_readable(text: str) -> bool:
     return any(character.isprintable() and not character.isspace() for character in text)
 
 
+class Origins(NamedTuple):
+    """A text that was made from another, and what each of its characters stands for there."""
+
+    source: str
+    """The text it was made from."""
+    text: str
+    spans: list[tuple[int, int]]
+    """Of each character of `text` the [start, end) in `source`."""
+
+    @classmethod
+    def of(cls, text: str) -> "Origins":
+        """A text that stands for itself."""
+        return cls(text, text, [(at, at + 1) for at in range(len(text))])
+
+    def replaced(self, pattern: re.Pattern, replacement: Callable[[re.Match], str]) -> "Origins":
+        """`pattern.sub(replacement, text)`; the characters of a replacement stand for all that it replaces."""
+        parts, spans, done = [], [], 0
+        for match in pattern.finditer(self.text):
+            parts += [self.text[done : match.start()], replacement(match)]
+            spans += self.spans[done : match.start()]
+            spans += [(self.spans[match.start()][0], self.spans[match.end() - 1][1])] * len(parts[-1])
+            done = match.end()
+        return Origins(self.source, "".join([*parts, self.text[done:]]), [*spans, *self.spans[done:]])
+
+    def stripped(self) -> "Origins":
+        """Without blanks at either end."""
+        start, end = len(self.text) - len(self.text.lstrip()), len(self.text.rstrip())
+        return Origins(self.source, self.text[start:end], self.spans[start:end])
+
+
 def written_text(text: str) -> str:
     """A text as the model reads it: placeholders in their written form, known or not, and runs of blanks as one.
 
     `"LOCATION1's safe"` -> `"location - 1 's safe"`
     """
-    # A tokenizer takes no lone surrogates, which JSON can hold.
-    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return " ".join(PLACEHOLDER.sub(lambda found: f" {written_target(found[0])} ", text).split())
+    text = _without_surrogates(text)
+    return " ".join(PLACEHOLDER.sub(_placeholder_in_writing, text).split())
+
+
+def written_with_origins(text: Origins) -> Origins:
+    """`written_text`, with what its characters stand for: some hundred times the memory."""
+    text = text.replaced(SURROGATES, lambda found: _without_surrogates(found[0]))
+    return text.replaced(PLACEHOLDER, _placeholder_in_writing).replaced(BLANKS, lambda found: " ").stripped()
+
+
+def _without_surrogates(text: str) -> str:
+    """Pairs of them as one character, lone ones as U+FFFD: JSON can hold them, but a tokenizer takes none."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _placeholder_in_writing(found: re.Match) -> str:
+    return f" {written_target(found[0])} "
 
 
 def written_target(target: str) -> str:
@@ -116,6 +164,41 @@ def written_aspect(aspect: str) -> str:
     return " ".join(re.split(r"[-_/#\s]+", aspect)).strip()
 
 
+class Word(NamedTuple):
+    """Characters [start, end) of a user's text, which the tokenizer takes for one word."""
+
+    start: int
+    end: int
+
+
+def words_of(encoding, text: Origins) -> list[Word | None]:
+    """For each token the word that it is a piece of, None for special tokens and auxiliary sentences.
+
+    Words as BERT's tokenizer splits them, at blanks and punctuation. A placeholder is one word, and accents and other
+    marks that stand behind a letter belong to its word, though the tokenizer drops them.
+
+    Args:
+        encoding: a `tokenizers.Encoding`.
+        text: its first sequence, in writing.
+    """
+    spans = {}  # of each word, by the tokenizer's number
+    of_tokens = []
+    for number, sequence, (start, end) in zip(encoding.word_ids, encoding.sequence_ids, encoding.offsets, strict=True):
+        of_tokens.append(number if sequence == 0 else None)
+        if sequence == 0:
+            start, end = text.spans[start][0], text.spans[end - 1][1]
+            before = spans.get(number, (start, end))
+            spans[number] = min(start, before[0]), max(end, before[1])
+    words = {}
+    last = Word(0, 0)
+    for number, (start, end) in sorted(spans.items()):
+        while end < len(text.source) and unicodedata.category(text.source[end]).startswith("M"):
+            end += 1
+        last = last if start < last.end else Word(start, end)  # the pieces of a placeholder stand for the same
+        words[number] = last
+    return [None if number is None else words[number] for number in of_tokens]
+
+
 def encode(
     tokenizer,
     contexts: Contexts,
@@ -126,6 +209,7 @@ def encode(
     auxiliary_sentence: bool = True,
     max_length: int = 512,
     mark_truncated: bool = False,
+    origins: Sequence[Origins] | None = None,
 ) -> dict[str, list]:
     """Encodes texts with one context each; the same for training and inference.
 
@@ -136,8 +220,10 @@ def encode(
         auxiliary_sentence: whether the context is written behind the text.
         max_length: the most tokens of a row. A longer text loses its end, the auxiliary sentence nothing.
         mark_truncated: whether to say in `truncated`, which no model takes, what texts have lost their ends.
+        origins: what the characters of each text stand for, for `words`, which no model takes either.
     Returns:
-        Lists of as many rows, without padding: `input_ids`, `token_type_ids`, `attention_mask` and `context_ids`.
+        Lists of as many rows, without padding: `input_ids`, `token_type_ids`, `attention_mask` and `context_ids`. The
+        `words` of a row are, for each token, what `words_of` finds.
     Raises:
         ValueError: if a text is no string or has nothing to read, a target or aspect is unknown, the lengths differ
             or `max_length` leaves no room for the text.
@@ -166,7 +252,7 @@ def encode(
             f"the special tokens; raise it to at least {taken + 1}"
         )
     columns = {name: [] for name in ("input_ids", "token_type_ids", "attention_mask")}
-    truncated = []
+    truncated, words = [], []
     if written:
         encoded = tokenizer(
             written,
@@ -179,7 +265,12 @@ def encode(
         )
         columns = {name: encoded[name] for name in columns}
         truncated = [bool(row.overflowing) for row in encoded.encodings]
-    return {**columns, "context_ids": context_ids, **({"truncated": truncated} if mark_truncated else {})}
+        if origins is not None:
+            in_writing = map(written_with_origins, origins)
+            words = [words_of(row, text) for row, text in zip(encoded.encodings, in_writing, strict=True)]
+    marks = {"truncated": truncated} if mark_truncated else {}
+    marks |= {} if origins is None else {"words": words}
+    return {**columns, "context_ids": context_ids, **marks}
 
 
 def encode_together(

@@ -45,8 +45,8 @@ DECORATORS = {
     "torch.no_grad",
     "contextmanager",
 }
-# And one file: kernels, and the operators of PyTorch that they are.
-IMPORTED_BY = {"triton_qacg_bert.py": {"triton"}}
+# And two files: kernels, with the operators of PyTorch that they are, and what Captum explains.
+IMPORTED_BY = {"triton_qacg_bert.py": {"triton"}, "relevance_qacg_bert.py": {"captum"}}
 CALLED_AT_IMPORT_BY = {"triton_qacg_bert.py": {"re.sub", "_forward.register_autograd"}}
 DECORATORS_OF = {
     "triton_qacg_bert.py": {"_jit", "torch.library.custom_op", "_forward.register_fake", "_backward.register_fake"}

@@ -1,0 +1,72 @@
+"""Says what texts say about each target and aspect, and which words make the model say so.
+
+    python examples/explain.py outputs/quickstart/seed-42 "LOCATION1 is far too expensive, but safe."
+    python examples/explain.py outputs/quickstart/seed-42 "Soho is dear." --targets Soho=LOCATION1 --jsonl own.jsonl
+
+Relevance is by the paper's gradient sensitivity, or by integrated gradients, which are below 0 where a word speaks
+against the label; the most relevant token of a text has 1 or -1. Needs Captum: pip install captum.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from arguments import parse
+from backbones import naming
+from modeling_qacg_bert import AspectSentimentPipeline
+from predict import named_targets
+
+
+@dataclass
+class ExplainArguments:
+    """Which model, which texts, which questions."""
+
+    model: str = field(metadata={"help": "Folder or Hub id of a checkpoint that examples/run_absa.py has trained."})
+    texts: list[str] = field(metadata={"help": "The texts, with targets as in the model's config (LOCATION1)."})
+    targets: list[str] | None = field(
+        default=None,
+        metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
+    )
+    aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
+    return_all: bool = field(default=False, metadata={"help": "Explain the label none too (default: False)."})
+    method: str = field(
+        default="gradient",
+        metadata={"choices": ["gradient", "integrated_gradients"], "help": "How relevance is found."},
+    )
+    top: int = field(default=5, metadata={"help": "Words that are printed of each answer (default: 5)."})
+    jsonl: Path | None = field(default=None, metadata={"help": "File for the answers with all of their words."})
+
+
+def most_relevant(words: list[dict], top: int) -> str:
+    """The words with the greatest absolute relevance, the greatest first."""
+    ranked = sorted(words, key=lambda word: -abs(word["relevance"]))[:top]
+    return "  ".join(f"{word['word']} {word['relevance']:.2f}" for word in ranked)
+
+
+def main(arguments: ExplainArguments):
+    if arguments.top < 1:
+        raise ValueError(f"top={arguments.top}: give a number of words, at least 1")
+    with naming("model", arguments.model):
+        model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
+        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    options = {"targets": named_targets(arguments.targets), "aspects": arguments.aspects}
+    explained = pipe(arguments.texts, explain=arguments.method, return_all=arguments.return_all, **options)
+    for text, answers in zip(arguments.texts, explained, strict=True):
+        print(text)
+        if not answers:
+            print("  it speaks of nothing that it can be asked about")
+        for answer in answers:
+            name = " ".join(filter(None, (answer["target"], answer["aspect"])))
+            print(f"  {name:<28} {answer['label']:<10} {most_relevant(answer['words'], arguments.top)}")
+    if arguments.jsonl is not None:
+        arguments.jsonl.parent.mkdir(parents=True, exist_ok=True)
+        with arguments.jsonl.open("w", encoding="utf-8") as file:
+            for text, answers in zip(arguments.texts, explained, strict=True):
+                file.writelines(json.dumps({"text": text, **answer}) + "\n" for answer in answers)
+
+
+if __name__ == "__main__":
+    main(parse(ExplainArguments, "model", "texts"))

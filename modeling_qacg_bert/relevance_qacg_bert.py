@@ -1,0 +1,125 @@
+"""How much each token and each word of a text matters for what the model answers; Captum does the work."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from transformers import PreTrainedModel
+
+from .processing_qacg_bert import Word
+
+TOKENS = ("input_ids", "token_type_ids", "attention_mask")
+METHODS = ("gradient", "integrated_gradients")
+STEPS = 64  # points of the integral
+
+
+def token_relevance(
+    model: PreTrainedModel,
+    inputs: Mapping[str, torch.Tensor],
+    labels: torch.Tensor,
+    is_text: torch.Tensor,
+    method: str = "gradient",
+    steps: int = STEPS,
+) -> torch.Tensor:
+    """Relevance of each token of the texts for the logits of some labels.
+
+    "gradient" is the paper's gradient sensitivity (section 4.5): the squared gradient of the logit with respect to the
+    token's word embedding, summed over the hidden dimension. "integrated_gradients" (Sundararajan et al., ICML 2017)
+    is signed: over the tokens it sums to the logit minus that of the same input with [PAD] for each token of the text.
+
+    Args:
+        model: a classifier, in evaluation mode.
+        inputs: of the model, one context a text: `input_ids` (B, n), `context_ids` (B,) and so on.
+        labels: (B,) whose logit is explained.
+        is_text: (B, n) booleans, false for special tokens, auxiliary sentences and padding.
+        method: one of `METHODS`.
+        steps: of the integral's approximation (Gauss-Legendre), for "integrated_gradients".
+    Returns:
+        (B, n)
+    Raises:
+        ImportError: if Captum is not installed.
+    """
+    captum = _captum()
+    inputs = dict(inputs)
+    input_ids = inputs.pop("input_ids")
+    embed = model.get_input_embeddings()
+    embeddings = embed(input_ids).detach().requires_grad_()  # (B, n, H)
+
+    def logits(embeddings: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        return model(inputs_embeds=embeddings, **dict(zip(inputs, others, strict=True))).logits
+
+    arguments = {"target": labels, "additional_forward_args": tuple(inputs.values())}
+    with torch.enable_grad():
+        if method == "gradient":
+            gradient = captum.Saliency(logits).attribute(embeddings, abs=False, **arguments)
+            return gradient.square().sum(-1).detach()
+        without = input_ids.masked_fill(is_text, model.config.pad_token_id or 0)
+        relevance = captum.IntegratedGradients(logits).attribute(
+            embeddings,
+            baselines=embed(without).detach(),
+            n_steps=steps,
+            internal_batch_size=len(input_ids),
+            **arguments,
+        )
+        return relevance.sum(-1).detach()
+
+
+def relevance_of_words(
+    model: PreTrainedModel,
+    tokenizer,
+    rows: Mapping[str, list],
+    labels: Sequence[int],
+    method: str = "gradient",
+    batch_size: int = 32,
+) -> list[dict[Word, float]]:
+    """Relevance of the words of each row, which `merged` defines.
+
+    Args:
+        model, method: as of `token_relevance`.
+        tokenizer: pads the rows.
+        rows: of `encode` with `origins`.
+        labels: of each row, whose logit is explained.
+        batch_size: rows at a time; "integrated_gradients" reads each `STEPS` times.
+    """
+    found = [{}] * len(labels)
+    by_length = sorted(range(len(labels)), key=lambda row: -len(rows["input_ids"][row]))
+    for start in range(0, len(by_length), batch_size):
+        batch = by_length[start : start + batch_size]
+        columns = {name: [rows[name][row] for row in batch] for name in TOKENS}
+        inputs = tokenizer.pad(columns, return_tensors="pt").to(model.device)
+        tokens = inputs["attention_mask"].bool()  # (B, n)
+        is_text = torch.zeros_like(tokens)
+        is_text[tokens] = torch.tensor(
+            [word is not None for row in batch for word in rows["words"][row]], device=model.device
+        )
+        if model.config.model_type != "bert":  # the baseline reads its context in the text alone
+            inputs["context_ids"] = torch.tensor([rows["context_ids"][row] for row in batch], device=model.device)
+        of_labels = torch.tensor([labels[row] for row in batch], device=model.device)
+        relevance = token_relevance(model, inputs, of_labels, is_text, method)
+        for row, values, is_token in zip(batch, relevance, tokens, strict=True):
+            found[row] = merged(rows["words"][row], values[is_token].tolist())
+    return found
+
+
+def merged(words: Sequence[Word | None], relevance: Sequence[float]) -> dict[Word, float]:
+    """Relevance of the words of a text, in their order: the sum over the tokens of each.
+
+    Args:
+        words: of each token, as `encode` marks them.
+        relevance: of each token.
+    Returns:
+        Divided by the greatest absolute relevance of a token of the text.
+    """
+    own = [(word, value) for word, value in zip(words, relevance, strict=True) if word is not None]
+    greatest = max((abs(value) for _, value in own), default=0.0) or 1.0
+    found = {}
+    for word, value in own:
+        found[word] = found.get(word, 0.0) + value / greatest
+    return found
+
+
+def _captum():
+    try:
+        from captum import attr
+    except ImportError as error:
+        raise ImportError("explain needs Captum: pip install captum") from error
+    return attr
