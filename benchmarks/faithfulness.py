@@ -1,0 +1,143 @@
+"""Whether relevant words are what the model goes by: deletion and insertion curves, against words in random order.
+
+    python benchmarks/faithfulness.py CHECKPOINT --data_dir DIR
+
+For each question of SentiHood's test split whose gold label is not none: deletion puts [MASK] in the place of words,
+the most relevant first, insertion puts words back into a text of [MASK] alone, the most relevant first. The curve is
+the probability of the label that the model gives the whole text, over the share of words, and the figure the area
+under it (Petsiuk et al., BMVC 2018): the sooner the label is lost by deletion, and found by insertion, the better.
+After ± the standard error over questions, which are the same for all methods.
+"""
+
+import random
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from datasets_scripts import load_absa_dataset
+from modeling_qacg_bert import Contexts, encode
+from modeling_qacg_bert.processing_qacg_bert import Origins, Word
+from modeling_qacg_bert.relevance_qacg_bert import METHODS, TOKENS, relevance_of_words
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from arguments import parse  # noqa: E402  # from examples/
+from tasks import make_task  # noqa: E402
+
+RANDOM = "random"
+
+
+@dataclass
+class BenchmarkArguments:
+    """What to measure."""
+
+    checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
+    data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
+    num_questions: int | None = field(default=None, metadata={"help": "Of the test split, evenly (default: all)."})
+    batch_size: int = field(default=64, metadata={"help": "Rows at a time (default: 64)."})
+    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
+
+
+def masked(row: dict, hidden: set[Word], mask_token_id: int) -> list[int]:
+    """The ids of a row with [MASK] for each token of the hidden words."""
+    return [
+        mask_token_id if word in hidden else token_id
+        for token_id, word in zip(row["input_ids"], row["words"], strict=True)
+    ]
+
+
+def curves(row: dict, ranked: list[Word], mask_token_id: int) -> tuple[list[list[int]], list[list[int]]]:
+    """The inputs of both curves, from 0 to all words deleted, and from 0 to all inserted."""
+    steps = range(len(ranked) + 1)
+    deletion = [masked(row, set(ranked[:step]), mask_token_id) for step in steps]
+    insertion = [masked(row, set(ranked[step:]), mask_token_id) for step in steps]
+    return deletion, insertion
+
+
+@torch.inference_mode()
+def probabilities(model, tokenizer, rows: list[dict], batch_size: int) -> torch.Tensor:
+    """(rows, labels), uncalibrated."""
+    found = torch.empty(len(rows), model.config.num_labels)
+    by_length = sorted(range(len(rows)), key=lambda number: -len(rows[number]["input_ids"]))
+    for start in range(0, len(rows), batch_size):
+        batch = by_length[start : start + batch_size]
+        inputs = tokenizer.pad(
+            {name: [rows[number][name] for number in batch] for name in TOKENS}, return_tensors="pt"
+        )
+        if model.config.model_type != "bert":
+            inputs["context_ids"] = torch.tensor([rows[number]["context_ids"] for number in batch])
+        found[batch] = model(**inputs).logits.float().softmax(-1)
+    return found
+
+
+def area(curve: list[float]) -> float:
+    """Under a curve over [0, 1] with points at equal distances."""
+    return float(np.trapezoid(curve, np.linspace(0, 1, len(curve))))
+
+
+def rankings(model, tokenizer, columns: dict[str, list], labels: list[int], batch_size: int) -> Iterator[tuple]:
+    """Of each method its name and, for each row, the words, the most relevant first."""
+    for method in METHODS:
+        found = relevance_of_words(model, tokenizer, columns, labels, method, batch_size)
+        yield method, [sorted(of_row, key=of_row.get, reverse=True) for of_row in found]
+    order = random.Random(0)
+    words = [sorted({word for word in of_row if word is not None}) for of_row in columns["words"]]
+    yield RANDOM, [order.sample(of_row, len(of_row)) for of_row in words]
+
+
+def main(arguments: BenchmarkArguments):
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
+    test = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0).splits["test"]
+    asked = [number for number, label in enumerate(test["label"]) if label != "none"]
+    if arguments.num_questions:
+        asked = asked[:: max(1, len(asked) // arguments.num_questions)][: arguments.num_questions]
+    texts, targets, aspects = ([test[name][number] for number in asked] for name in ("text", "target", "aspect"))
+    columns = encode(
+        tokenizer,
+        Contexts.from_config(model.config),
+        texts,
+        targets,
+        aspects,
+        auxiliary_sentence=model.config.auxiliary_sentence,
+        max_length=min(model.config.max_position_embeddings, tokenizer.model_max_length),
+        origins=[Origins.of(text) for text in texts],
+    )
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    labels = probabilities(model, tokenizer, rows, arguments.batch_size).argmax(-1).tolist()
+
+    areas = {}
+    for method, ranked in rankings(model, tokenizer, columns, labels, arguments.batch_size):
+        states, places = [], []
+        for row, words in zip(rows, ranked, strict=True):
+            of_row = curves(row, words, tokenizer.mask_token_id)
+            places.append([len(curve) for curve in of_row])
+            states += [{**row, "input_ids": input_ids} for curve in of_row for input_ids in curve]
+        chosen = [label for label, (first, second) in zip(labels, places, strict=True) for _ in range(first + second)]
+        answers = probabilities(model, tokenizer, states, arguments.batch_size)
+        heights = iter(answers[torch.arange(len(chosen)), torch.tensor(chosen)].tolist())
+        areas[method] = np.array(
+            [[area([next(heights) for _ in range(length)]) for length in lengths] for lengths in places]
+        )  # (questions, 2)
+
+    num_words = np.mean([len(set(of_row) - {None}) for of_row in columns["words"]])
+    print(f"{len(rows)} questions of SentiHood's test split, {num_words:.1f} words and marks in a text\n")
+    print("| relevance by | deletion (lower is better) | insertion (higher is better) |\n|---|---|---|")
+    for method, found in areas.items():
+        cells = [
+            f"{mean:.3f} ± {error:.3f}"
+            for mean, error in zip(found.mean(0), found.std(0, ddof=1) / len(found) ** 0.5, strict=True)
+        ]
+        print(f"| {method.replace('_', ' ')} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main(parse(BenchmarkArguments, "checkpoint"))
