@@ -8,7 +8,7 @@ import pytest
 from datasets import load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/accuracy.md")
+DOCUMENTS = ("README.md", "docs/accuracy.md", "docs/attention.md")
 
 
 def text_of(name: str) -> str:

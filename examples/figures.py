@@ -1,0 +1,232 @@
+"""The figures of the paper's section 4.5, of a checkpoint of yours, and two that the paper lacks.
+
+    python examples/figures.py outputs/run/seed-42 --data_dir DIR --output_dir outputs/figures
+
+For QACG-BERT on SentiHood. Each figure is a vector (svg) and an image (png); figures.json has their numbers.
+
+    relevance       gradient sensitivity of words for different contexts (figure 3)
+    weights         histograms of A, λ_A, A_self and A_quasi over some test questions that are not none (figure 4)
+    tokens          both terms of [CLS]'s attention on the words of a text, in one layer and head (figure 5)
+    negative_share  share of negative weights in A, by layer and head, over the same questions as the histograms
+    lowest_words    words from which the quasi term takes most, by aspect, over all test questions that are not none
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
+
+import plots
+from arguments import parse
+from backbones import naming
+from datasets_scripts import load_absa_dataset
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
+from modeling_qacg_bert.processing_qacg_bert import Origins, Word
+from results import write_json
+from tasks import make_task
+from weights import RANGES, Weights, WordMeans, quasi_term
+
+TOKENS = ("input_ids", "token_type_ids", "attention_mask")
+SENTENCES = (
+    "LOCATION1 is far too expensive, but the tube is five minutes away.",
+    "LOCATION1 costs a fortune because it is posh, while LOCATION2 is cheap.",
+)
+POSH = "LOCATION1 is a nice area and so rents are high."
+
+
+@dataclass
+class FiguresArguments:
+    """Which model, on what."""
+
+    checkpoint: str = field(metadata={"help": "Folder or Hub id of a QACG-BERT classifier for SentiHood."})
+    data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
+    output_dir: Path = field(default=Path("outputs/figures"), metadata={"help": "Where the figures go."})
+    num_examples: int = field(default=200, metadata={"help": "Questions in the histograms (default: 200)."})
+    seed: int = field(default=0, metadata={"help": "Of the choice of those questions."})
+    texts: list[str] = field(
+        default_factory=lambda: list(SENTENCES), metadata={"help": "Of the relevance figure (default: two of ours)."}
+    )
+    text: str = field(default=POSH, metadata={"help": "Of the tokens figure."})
+    target: str = field(default="LOCATION1", metadata={"help": "Its target."})
+    aspect: str = field(default="price", metadata={"help": "Its aspect."})
+    layer: int | None = field(
+        default=None, metadata={"help": "Its guided layer, from 1 (default: where most weights are negative)."}
+    )
+    head: int | None = field(default=None, metadata={"help": "Its head, from 1 (default: likewise)."})
+    batch_size: int = field(default=16, metadata={"help": "Questions at a time (default: 16)."})
+    top: int = field(default=8, metadata={"help": "Words of an aspect (default: 8)."})
+    at_least: int = field(default=5, metadata={"help": "Questions in which such a word occurs (default: 5)."})
+
+
+@dataclass
+class Questions:
+    """Rows that the model reads.
+
+    Args:
+        columns: of `encode`, with `words`.
+        texts, aspects: of each row.
+    """
+
+    columns: dict[str, list]
+    texts: list[str]
+    aspects: list[str]
+
+    @classmethod
+    def of(cls, model: PreTrainedModel, tokenizer, texts: list[str], targets: list[str], aspects: list[str]):
+        config = model.config
+        columns = encode(
+            tokenizer,
+            Contexts.from_config(config),
+            texts,
+            targets,
+            aspects,
+            auxiliary_sentence=config.auxiliary_sentence,
+            max_length=min(config.max_position_embeddings, tokenizer.model_max_length),
+            origins=[Origins.of(text) for text in texts],
+        )
+        return cls(columns, texts, aspects)
+
+
+@torch.no_grad()
+def read(model, tokenizer, questions: Questions, batch_size: int) -> Iterator[tuple[list[int], object, torch.Tensor]]:
+    """Of each batch the numbers of its rows, the outputs with attention, and attention_mask (B, n)."""
+    lengths = [len(ids) for ids in questions.columns["input_ids"]]
+    order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+    for start in range(0, len(order), batch_size):
+        batch = order[start : start + batch_size]
+        columns = {name: [questions.columns[name][row] for row in batch] for name in TOKENS}
+        inputs = tokenizer.pad(columns, return_tensors="pt")
+        inputs["context_ids"] = torch.tensor([questions.columns["context_ids"][row] for row in batch])
+        yield batch, model(**inputs, output_attentions=True), inputs["attention_mask"]
+
+
+def by_word(words: Sequence[Word | None], values: Sequence[float]) -> dict[Word, float]:
+    """Means over the tokens of each word."""
+    found = {}
+    for word, value in zip(words, values, strict=True):
+        if word is not None:
+            found.setdefault(word, []).append(value)
+    return {word: float(np.mean(of_tokens)) for word, of_tokens in found.items()}
+
+
+def relevance_panels(
+    pipe: AspectSentimentPipeline, texts: list[str]
+) -> list[tuple[list[str], dict[str, list[float]]]]:
+    """Of each text its words, and their relevance for each (target, aspect) that it speaks of."""
+    panels = []
+    for text, answers in zip(texts, pipe(texts, explain=True), strict=True):
+        if not answers:
+            raise ValueError(f"texts {text!r}: the model says that it speaks of nothing; give others")
+        words = [word["word"] for word in answers[0]["words"]]
+        rows = {}
+        for answer in answers:
+            relevance = np.array([word["relevance"] for word in answer["words"]])
+            name = f"{answer['target']} {answer['aspect']}: {answer['label']}".strip()
+            rows[name] = (relevance / relevance.max()).tolist()
+        panels.append((words, rows))
+    return panels
+
+
+def cls_terms(model, tokenizer, arguments: FiguresArguments, layer: int, head: int) -> dict[str, list]:
+    """The words of a text, and both terms of what [CLS] attends to in a layer and head, from 0."""
+    questions = Questions.of(model, tokenizer, [arguments.text], [arguments.target], [arguments.aspect])
+    ((_, outputs, _),) = read(model, tokenizer, questions, 1)
+    softmax = outputs.self_attentions[layer][0, head, 0].tolist()
+    quasi = (outputs.quasi_gates[layer][0, head, 0] * outputs.quasi_attentions[layer][0, head, 0]).tolist()
+    words = questions.columns["words"][0]
+    terms = [by_word(words, values) for values in (softmax, quasi)]
+    return {
+        "words": [arguments.text[word.start : word.end] for word in terms[0]],
+        "self_attention": list(terms[0].values()),
+        "quasi_term": list(terms[1].values()),
+    }
+
+
+def place(name: str, given: int | None, most: int, chosen: int) -> int:
+    """A layer or head from 0, given from 1 or chosen."""
+    if given is None:
+        return chosen
+    if not 1 <= given <= most:
+        raise ValueError(f"{name}={given}: give 1 to {most}")
+    return given - 1
+
+
+def main(arguments: FiguresArguments):
+    with naming("checkpoint", arguments.checkpoint):
+        model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32).eval()
+        tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
+    config = model.config
+    if config.model_type != "qacg_bert":
+        raise ValueError(f"checkpoint {arguments.checkpoint} is a {config.model_type}: only qacg_bert subtracts")
+    num_layers = config.num_hidden_layers - config.num_shared_layers
+    for name, most in (("layer", num_layers), ("head", config.num_attention_heads)):
+        place(name, getattr(arguments, name), most, 0)  # for what it raises, before anything is computed
+    Contexts.from_config(config).id(arguments.target, arguments.aspect)
+    panels = relevance_panels(AspectSentimentPipeline(model=model, tokenizer=tokenizer), arguments.texts)
+
+    test = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0).splits["test"]
+    asked = [number for number, label in enumerate(test["label"]) if label != "none"]
+    questions = Questions.of(
+        model, tokenizer, *([test[name][number] for number in asked] for name in ("text", "target", "aspect"))
+    )
+    drawn = set(random.Random(arguments.seed).sample(range(len(asked)), min(arguments.num_examples, len(asked))))
+    weights, word_means = Weights(num_layers, config.num_attention_heads), WordMeans()
+    for rows, outputs, attention_mask in read(model, tokenizer, questions, arguments.batch_size):
+        for place_in_batch, row in enumerate(rows):
+            if row in drawn:
+                weights.add(row_of(outputs, place_in_batch), attention_mask[place_in_batch : place_in_batch + 1])
+        for row, received, tokens in zip(
+            rows, quasi_term(outputs, attention_mask), attention_mask.bool(), strict=True
+        ):
+            of_words = by_word(questions.columns["words"][row], received[tokens].tolist())
+            words = [questions.texts[row][word.start : word.end] for word in of_words]
+            word_means.add(questions.aspects[row], words, of_words.values())
+
+    shares = weights.negative_share()
+    layer, head = np.unravel_index(shares.argmax(), shares.shape)
+    layer = place("layer", arguments.layer, num_layers, int(layer))
+    head = place("head", arguments.head, config.num_attention_heads, int(head))
+    terms = cls_terms(model, tokenizer, arguments, layer, head)
+    lowest = word_means.lowest(config.aspects, arguments.top, arguments.at_least)
+
+    plots.relevance(panels, arguments.output_dir)
+    plots.histograms(weights.counts, arguments.output_dir)
+    title = f"{arguments.target} {arguments.aspect}, layer {layer + 1}, head {head + 1}"
+    plots.tokens(terms["words"], terms["self_attention"], terms["quasi_term"], title, arguments.output_dir)
+    plots.negative_share(shares, arguments.output_dir)
+    plots.lowest_words(lowest, arguments.output_dir)
+    numbers = {
+        "relevance": [{"words": words, "relevance": rows} for words, rows in panels],
+        "weights": {
+            "questions": len(drawn),
+            "ranges": RANGES,
+            "counts": {name: counts.tolist() for name, counts in weights.counts.items()},
+            "share_of_negative_gates": weights.shares("gate", 0.0),
+            "share_of_negative_attention": float(weights.negative.sum() / weights.total.sum()),
+        },
+        "tokens": {"layer": layer + 1, "head": head + 1, **terms},
+        "negative_share": shares.tolist(),
+        "lowest_words": lowest,
+    }
+    write_json(arguments.output_dir / "figures.json", numbers)
+    print(f"negative gates: {100 * numbers['weights']['share_of_negative_gates']:.1f} %")
+    print(f"negative attention: {100 * numbers['weights']['share_of_negative_attention']:.2f} %")
+    print(f"figures and numbers: {arguments.output_dir}")
+
+
+def row_of(outputs, row: int):
+    """One text of a batch's outputs, as a batch of its own."""
+    return type(outputs)(
+        **{
+            name: tuple(layer[row : row + 1] for layer in getattr(outputs, name))
+            for name in ("attentions", "self_attentions", "quasi_attentions", "quasi_gates")
+        }
+    )
+
+
+if __name__ == "__main__":
+    main(parse(FiguresArguments, "checkpoint"))

@@ -1,0 +1,117 @@
+"""examples/figures.py and what it adds up, against the same figures of all weights at once."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer
+
+from modeling_qacg_bert import QACGBertForSequenceClassification
+
+FIGURES = ("relevance", "weights", "tokens", "negative_share", "lowest_words")
+
+
+@pytest.fixture
+def checkpoint(tiny_classifier: Path, tmp_path: Path) -> Path:
+    """With weights that show, which answers positive to everything."""
+    model = QACGBertForSequenceClassification.from_pretrained(tiny_classifier)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+        model.classifier.bias.copy_(torch.tensor([0.0, 9.0, 0.0]))
+    model.save_pretrained(tmp_path / "checkpoint")
+    AutoTokenizer.from_pretrained(tiny_classifier).save_pretrained(tmp_path / "checkpoint")
+    return tmp_path / "checkpoint"
+
+
+@torch.no_grad()
+def test_weights_in_batches_are_those_of_all(example, checkpoint: Path):
+    weights = example("weights")
+    model = QACGBertForSequenceClassification.from_pretrained(checkpoint).eval()
+    input_ids = torch.randint(5, 40, (4, 9), generator=torch.Generator().manual_seed(0))
+    attention_mask = torch.tensor([[1] * 9, [1] * 7 + [0] * 2, [1] * 4 + [0] * 5, [1] * 9])
+    context_ids = torch.tensor([0, 3, 7, 1])
+    found = weights.Weights(2, 4)
+    seen = {name: [] for name in weights.RANGES}
+    for rows in (slice(0, 3), slice(3, 4)):
+        batch = {"attention_mask": attention_mask[rows], "context_ids": context_ids[rows]}
+        found.add(model(input_ids[rows], **batch, output_attentions=True), attention_mask[rows])
+    terms = []
+    for row in range(4):
+        length = int(attention_mask[row].sum())
+        outputs = model(
+            input_ids[row : row + 1, :length], context_ids=context_ids[row : row + 1], output_attentions=True
+        )
+        names = ("attentions", "quasi_gates", "self_attentions", "quasi_attentions")
+        for name, of_outputs in zip(weights.RANGES, names, strict=True):
+            seen[name].append(torch.stack(getattr(outputs, of_outputs))[:, 0].flatten(2))  # (layers, heads, n or n²)
+        gates, quasi = (torch.stack(getattr(outputs, name))[:, 0] for name in ("quasi_gates", "quasi_attentions"))
+        terms.append((gates * quasi).mean(dim=(0, 1, 2)))  # over layers, heads and the tokens that attend
+    for name, quantities in seen.items():
+        values = torch.cat([quantity.flatten() for quantity in quantities]).numpy()
+        expected, _ = np.histogram(values, weights.BINS, weights.RANGES[name])
+        assert found.counts[name].sum() == len(values)
+        assert np.abs(np.cumsum(found.counts[name] - expected)).max() <= 3, name  # values on the edge of a bin
+    attention = torch.cat(seen["attention"], dim=-1)
+    assert found.negative_share() == pytest.approx((attention < 0).double().mean(-1).numpy(), abs=0.01)
+    assert 0 < found.negative_share().max() < 1
+    gates = torch.cat([gate.flatten() for gate in seen["gate"]])
+    assert found.shares("gate", 0.0) == pytest.approx((gates < 0).double().mean().item(), abs=0.01)
+
+    outputs = model(input_ids, attention_mask=attention_mask, context_ids=context_ids, output_attentions=True)
+    received = weights.quasi_term(outputs, attention_mask)
+    for row, expected in enumerate(terms):
+        torch.testing.assert_close(received[row, : len(expected)], expected, atol=1e-6, rtol=1e-4)
+
+
+def test_means_of_words(example):
+    means = example("weights").WordMeans()
+    means.add("price", ["Dear", "dear", "rent", "!", "!"], [-0.5, -0.3, -0.2, -9.0, -9.0])
+    means.add("price", ["rent", "once"], [0.4, -9.0])
+    means.add("safety", ["dear"], [0.1])
+    lowest = means.lowest(["price", "safety"], top=2, at_least=2)
+    assert lowest["safety"] == []
+    assert [(entry["word"], entry["count"]) for entry in lowest["price"]] == [("dear", 2), ("rent", 2)]
+    assert [entry["mean"] for entry in lowest["price"]] == pytest.approx([-0.4, 0.1])
+
+
+def test_figures(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_here):
+    options = ("--data_dir", tiny_sentihood, "--output_dir", tmp_path / "figures", "--num_examples", "6")
+    chosen = ("--layer", "2", "--head", "3", "--at_least", "1")
+    printed = run_here("examples/figures.py", checkpoint, *options, *chosen)
+    assert printed.splitlines()[-1] == f"figures and numbers: {tmp_path / 'figures'}"
+    for name in FIGURES:
+        assert (tmp_path / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (tmp_path / "figures" / f"{name}.svg").read_text()
+    numbers = json.loads((tmp_path / "figures" / "figures.json").read_text())
+    assert set(numbers) == set(FIGURES)
+    assert [len(panel["relevance"]) for panel in numbers["relevance"]] == [4, 8]
+    for panel in numbers["relevance"]:
+        for relevance in panel["relevance"].values():
+            assert len(relevance) == len(panel["words"])
+            assert max(relevance) == 1
+    assert numbers["weights"]["questions"] == 6
+    assert (numbers["tokens"]["layer"], numbers["tokens"]["head"]) == (2, 3)
+    assert numbers["tokens"]["words"][:3] == ["LOCATION1", "is", "a"]
+    assert all(0 < value < 1 for value in numbers["tokens"]["self_attention"])
+    assert np.shape(numbers["negative_share"]) == (2, 4)
+    assert set(numbers["lowest_words"]) == {"general", "price", "transit-location", "safety"}
+    assert all(math.isfinite(entry["mean"]) for words in numbers["lowest_words"].values() for entry in words)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--layer", "3"), "layer=3: give 1 to 2"),
+        (("--head", "0"), "head=0: give 1 to 4"),
+        (("--aspect", "noise"), "aspect 'noise' is unknown"),
+        (("--texts", "nothing here"), "texts 'nothing here': the model says that it speaks of nothing"),
+    ],
+)
+def test_what_cannot_be_drawn(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_here, options, message: str):
+    with pytest.raises(ValueError, match=message):
+        run_here("examples/figures.py", checkpoint, "--data_dir", tiny_sentihood, "--output_dir", tmp_path, *options)
