@@ -1,5 +1,6 @@
 """examples/predict.py as a user runs it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,18 +23,17 @@ def test_asks_about_the_targets_in_the_text(tiny_classifier: Path, run_script):
     assert 0.33 <= float(probability) <= 1
 
 
-def test_own_names_for_targets(tiny_classifier: Path, run_script):
+def test_own_names_for_targets(tiny_classifier: Path, run_here):
     words = ("--targets", "Camden=LOCATION1", "Camden Town=LOCATION2", "--aspects", "price")
-    printed = run_script(SCRIPT, tiny_classifier, "Camden Town is dear", "CAMDEN is dear", *words).stdout
-    lines = printed.splitlines()
+    lines = run_here(SCRIPT, tiny_classifier, "Camden Town is dear", "CAMDEN is dear", *words).splitlines()
     assert lines[1].split()[:3] == ["Camden", "Town", "price"]
     assert lines[3].split()[:2] == ["Camden", "price"]
     assert len(lines) == 4
 
 
-def test_restricted_questions_and_long_texts(tiny_classifier: Path, run_script):
+def test_restricted_questions_and_long_texts(tiny_classifier: Path, run_here):
     words = ("--targets", "LOCATION1", "--aspects", "price")
-    printed = run_script(SCRIPT, tiny_classifier, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words).stdout
+    printed = run_here(SCRIPT, tiny_classifier, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words)
     assert len(printed.splitlines()) == 2
     assert printed.splitlines()[1].split()[:2] == ["LOCATION1", "price"]
 
@@ -50,12 +50,18 @@ def test_restricted_questions_and_long_texts(tiny_classifier: Path, run_script):
             "targets 'Soho': unknown to the model; give some of ['LOCATION1'",
         ),
         (["{checkpoint}", "Soho", "--targets", "Soho", "A=LOCATION1"], "give Soho=Soho, or names only"),
-        (["no-such/model", "LOCATION1"], "model=no-such/model is no folder with a model, and the Hub did not give it"),
         (["no/such/folder", "LOCATION1"], "model=no/such/folder is no folder with a model"),
     ],
-    ids=["aspect", "target", "mixed", "folder", "hub-id"],
+    ids=["aspect", "target", "mixed", "folder"],
 )
-def test_errors(tiny_classifier: Path, run_script, words, message):
-    finished = run_script(SCRIPT, *(word.format(checkpoint=tiny_classifier) for word in words), check=False)
+def test_errors(tiny_classifier: Path, run_here, words, message):
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(message)) as error:
+        run_here(SCRIPT, *(word.format(checkpoint=tiny_classifier) for word in words))
+    assert "\n" not in str(error.value)
+
+
+def test_the_last_line_is_what_a_user_reads(run_script):
+    finished = run_script(SCRIPT, "no-such/model", "LOCATION1", check=False)
     assert finished.returncode != 0
-    assert message in finished.stderr.splitlines()[-1]  # what a user reads last
+    message = "model=no-such/model is no folder with a model, and the Hub did not give it"
+    assert message in finished.stderr.splitlines()[-1]

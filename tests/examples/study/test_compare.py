@@ -8,6 +8,7 @@ import pytest
 
 from metrics.sentihood import ASPECTS, LABELS, sentihood_scores
 
+pytestmark = pytest.mark.filterwarnings("ignore:audit_")  # undefined in small resamples
 MAIN_SCORES = ("strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc")
 NUM_SENTENCES = 40
 
