@@ -155,7 +155,35 @@ def place(name: str, given: int | None, most: int, chosen: int) -> int:
     return given - 1
 
 
+def add_up(model, tokenizer, questions: Questions, drawn: set[int], batch_size: int) -> tuple[Weights, WordMeans]:
+    """The weights of the rows that are drawn, and the quasi term on the words of all rows, by aspect."""
+    config = model.config
+    weights = Weights(config.num_hidden_layers - config.num_shared_layers, config.num_attention_heads)
+    word_means = WordMeans()
+    for rows, outputs, attention_mask in read(model, tokenizer, questions, batch_size):
+        terms = quasi_term(outputs, attention_mask)
+        for number, (row, term, mask) in enumerate(zip(rows, terms, attention_mask, strict=True)):
+            if row in drawn:
+                weights.add(row_of(outputs, number), mask[None])
+            of_words = by_word(questions.columns["words"][row], term[mask.bool()].tolist())
+            words = [questions.texts[row][word.start : word.end] for word in of_words]
+            word_means.add(questions.aspects[row], words, of_words.values())
+    return weights, word_means
+
+
+def row_of(outputs, row: int):
+    """One text of a batch's outputs, as a batch of its own."""
+    return type(outputs)(
+        **{
+            name: tuple(layer[row : row + 1] for layer in getattr(outputs, name))
+            for name in ("attentions", "self_attentions", "quasi_attentions", "quasi_gates")
+        }
+    )
+
+
 def main(arguments: FiguresArguments):
+    if arguments.num_examples < 1:
+        raise ValueError(f"num_examples={arguments.num_examples}: give a number of questions, at least 1")
     with naming("checkpoint", arguments.checkpoint):
         model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32).eval()
         tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
@@ -174,18 +202,7 @@ def main(arguments: FiguresArguments):
         model, tokenizer, *([test[name][number] for number in asked] for name in ("text", "target", "aspect"))
     )
     drawn = set(random.Random(arguments.seed).sample(range(len(asked)), min(arguments.num_examples, len(asked))))
-    weights, word_means = Weights(num_layers, config.num_attention_heads), WordMeans()
-    for rows, outputs, attention_mask in read(model, tokenizer, questions, arguments.batch_size):
-        for place_in_batch, row in enumerate(rows):
-            if row in drawn:
-                weights.add(row_of(outputs, place_in_batch), attention_mask[place_in_batch : place_in_batch + 1])
-        for row, received, tokens in zip(
-            rows, quasi_term(outputs, attention_mask), attention_mask.bool(), strict=True
-        ):
-            of_words = by_word(questions.columns["words"][row], received[tokens].tolist())
-            words = [questions.texts[row][word.start : word.end] for word in of_words]
-            word_means.add(questions.aspects[row], words, of_words.values())
-
+    weights, word_means = add_up(model, tokenizer, questions, drawn, arguments.batch_size)
     shares = weights.negative_share()
     layer, head = np.unravel_index(shares.argmax(), shares.shape)
     layer = place("layer", arguments.layer, num_layers, int(layer))
@@ -216,16 +233,6 @@ def main(arguments: FiguresArguments):
     print(f"negative gates: {100 * numbers['weights']['share_of_negative_gates']:.1f} %")
     print(f"negative attention: {100 * numbers['weights']['share_of_negative_attention']:.2f} %")
     print(f"figures and numbers: {arguments.output_dir}")
-
-
-def row_of(outputs, row: int):
-    """One text of a batch's outputs, as a batch of its own."""
-    return type(outputs)(
-        **{
-            name: tuple(layer[row : row + 1] for layer in getattr(outputs, name))
-            for name in ("attentions", "self_attentions", "quasi_attentions", "quasi_gates")
-        }
-    )
 
 
 if __name__ == "__main__":

@@ -108,6 +108,7 @@ def test_figures(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_her
     [
         (("--layer", "3"), "layer=3: give 1 to 2"),
         (("--head", "0"), "head=0: give 1 to 4"),
+        (("--num_examples", "0"), "num_examples=0: give a number of questions, at least 1"),
         (("--aspect", "noise"), "aspect 'noise' is unknown"),
         (("--texts", "nothing here"), "texts 'nothing here': the model says that it speaks of nothing"),
     ],
