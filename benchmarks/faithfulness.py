@@ -20,9 +20,8 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from datasets_scripts import load_absa_dataset
-from modeling_qacg_bert import Contexts, encode
 from modeling_qacg_bert.processing_qacg_bert import Origins, Word
-from modeling_qacg_bert.relevance_qacg_bert import METHODS, TOKENS, relevance_of_words
+from modeling_qacg_bert.relevance_qacg_bert import METHODS, encode_words, padded_batches, relevance_of_words
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -64,14 +63,8 @@ def curves(row: dict, ranked: list[Word], mask_token_id: int) -> tuple[list[list
 def probabilities(model, tokenizer, rows: list[dict], batch_size: int) -> torch.Tensor:
     """(rows, labels), uncalibrated."""
     found = torch.empty(len(rows), model.config.num_labels)
-    by_length = sorted(range(len(rows)), key=lambda number: -len(rows[number]["input_ids"]))
-    for start in range(0, len(rows), batch_size):
-        batch = by_length[start : start + batch_size]
-        inputs = tokenizer.pad(
-            {name: [rows[number][name] for number in batch] for name in TOKENS}, return_tensors="pt"
-        )
-        if model.config.model_type != "bert":
-            inputs["context_ids"] = torch.tensor([rows[number]["context_ids"] for number in batch])
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    for batch, inputs in padded_batches(model, tokenizer, columns, batch_size):
         found[batch] = model(**inputs).logits.float().softmax(-1)
     return found
 
@@ -101,16 +94,7 @@ def main(arguments: BenchmarkArguments):
     if arguments.num_questions:
         asked = asked[:: max(1, len(asked) // arguments.num_questions)][: arguments.num_questions]
     texts, targets, aspects = ([test[name][number] for number in asked] for name in ("text", "target", "aspect"))
-    columns = encode(
-        tokenizer,
-        Contexts.from_config(model.config),
-        texts,
-        targets,
-        aspects,
-        auxiliary_sentence=model.config.auxiliary_sentence,
-        max_length=min(model.config.max_position_embeddings, tokenizer.model_max_length),
-        origins=[Origins.of(text) for text in texts],
-    )
+    columns = encode_words(model, tokenizer, list(map(Origins.of, texts)), targets, aspects)
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     labels = probabilities(model, tokenizer, rows, arguments.batch_size).argmax(-1).tolist()
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from arguments import parse
-from backbones import naming
+from backbones import load_classifier
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, layers_qacg_bert
 from results import percent
@@ -36,7 +35,6 @@ class AblationArguments:
 
     checkpoints: list[str] = field(metadata={"help": "Folders or Hub ids of QACG-BERT classifiers for SentiHood."})
     data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
-    batch_size: int = field(default=64, metadata={"help": "Questions at a time (default: 64)."})
 
 
 @contextmanager
@@ -50,15 +48,14 @@ def gates(change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
         layers_qacg_bert.quasi_gate = quasi_gate
 
 
-def answers(pipe: AspectSentimentPipeline, task: Task, batch_size: int) -> np.ndarray:
+def answers(pipe: AspectSentimentPipeline, task: Task) -> np.ndarray:
     """Probabilities of the rows of the test split, (rows, labels)."""
     rows = task.splits["test"]
     asked = [
         {"text": text, "target": target, "aspect": aspect}
         for text, target, aspect in zip(rows["text"], rows["target"], rows["aspect"], strict=True)
     ]
-    given = pipe(asked, batch_size=batch_size)
-    return np.array([[answer["probabilities"][label] for label in task.label_names] for answer in given])
+    return np.array([[answer["probabilities"][label] for label in task.label_names] for answer in pipe(asked)])
 
 
 def load(checkpoint: str) -> AspectSentimentPipeline:
@@ -67,9 +64,7 @@ def load(checkpoint: str) -> AspectSentimentPipeline:
     Raises:
         ValueError: if it is another model.
     """
-    with naming("checkpoints", checkpoint):
-        model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    model, tokenizer = load_classifier("checkpoints", checkpoint)
     if model.config.model_type != "qacg_bert":
         raise ValueError(f"checkpoints {checkpoint} is a {model.config.model_type}: only qacg_bert has gates")
     model.config.calibration_temperature = 1.0  # as training scores its models
@@ -85,7 +80,7 @@ def main(arguments: AblationArguments):
         trained = None
         for name, change in GATES.items():
             with gates(change):
-                probabilities = answers(pipe, task, arguments.batch_size)
+                probabilities = answers(pipe, task)
             trained = probabilities if trained is None else trained
             scores[name].append(task.score_rows(task.splits["test"], probabilities))
             others[name].append(float((probabilities.argmax(-1) != trained.argmax(-1)).mean()))

@@ -9,11 +9,13 @@ from pathlib import Path
 import torch
 from transformers import (
     AutoConfig,
+    AutoModelForSequenceClassification,
     AutoTokenizer,
     BertConfig,
     BertForSequenceClassification,
     PreTrainedConfig,
     PreTrainedModel,
+    PreTrainedTokenizerBase,
 )
 
 from modeling_qacg_bert import (
@@ -54,6 +56,21 @@ def naming(argument: str, value: str):
             f"{argument}={value} is no folder with a model, and the Hub did not give it: check the name or network "
             f"({reason})"
         ) from error
+
+
+def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A trained classifier, in evaluation mode, and its tokenizer.
+
+    Args:
+        argument: what the user calls the checkpoint, for the error.
+        name: its folder or Hub id.
+        options: of `from_pretrained` of the model.
+    Raises:
+        FileNotFoundError: if it is not there.
+    """
+    with naming(argument, name):
+        model = AutoModelForSequenceClassification.from_pretrained(name, **options)
+        return model.eval(), AutoTokenizer.from_pretrained(name)
 
 
 def resolve_backbone(name: str) -> str:

@@ -11,25 +11,16 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
 from arguments import parse
-from backbones import naming
+from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
-from predict import named_targets
+from predict import PredictArguments, named_targets
 
 
 @dataclass
-class ExplainArguments:
-    """Which model, which texts, which questions."""
+class ExplainArguments(PredictArguments):
+    """Which model, which texts, which questions, and what of their words."""
 
-    model: str = field(metadata={"help": "Folder or Hub id of a checkpoint that examples/run_absa.py has trained."})
-    texts: list[str] = field(metadata={"help": "The texts, with targets as in the model's config (LOCATION1)."})
-    targets: list[str] | None = field(
-        default=None,
-        metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
-    )
-    aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
     return_all: bool = field(default=False, metadata={"help": "Explain the label none too (default: False)."})
     method: str = field(
         default="gradient",
@@ -48,9 +39,7 @@ def most_relevant(words: list[dict], top: int) -> str:
 def main(arguments: ExplainArguments):
     if arguments.top < 1:
         raise ValueError(f"top={arguments.top}: give a number of words, at least 1")
-    with naming("model", arguments.model):
-        model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
-        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+    model, tokenizer = load_classifier("model", arguments.model)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
     options = {"targets": named_targets(arguments.targets), "aspects": arguments.aspects}
     explained = pipe(arguments.texts, explain=arguments.method, return_all=arguments.return_all, **options)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
+from transformers import PreTrainedModel
 
 from arguments import parse
-from backbones import naming
+from backbones import load_classifier
 from modeling_qacg_bert import Contexts
 
 try:
@@ -135,9 +135,7 @@ def main(arguments: ExportArguments):
     output_dir = Path(arguments.output_dir)
     if output_dir.exists() and (not output_dir.is_dir() or any(output_dir.iterdir())):
         raise FileExistsError(f"output_dir={output_dir} is not an empty folder: choose another")
-    with naming("checkpoint", arguments.checkpoint):
-        model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32).eval()
-        tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
     Contexts.from_config(model.config)  # for its error: without names no one knows what an output answers
 
     output_dir.mkdir(parents=True, exist_ok=True)

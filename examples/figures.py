@@ -12,25 +12,27 @@ For QACG-BERT on SentiHood. Each figure is a vector (svg) and an image (png); fi
 """
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 
 import plots
 from arguments import parse
-from backbones import naming
+from backbones import load_classifier
 from datasets_scripts import load_absa_dataset
-from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 from modeling_qacg_bert.processing_qacg_bert import Origins, Word
+from modeling_qacg_bert.relevance_qacg_bert import encode_words, padded_batches
 from results import write_json
 from tasks import make_task
 from weights import RANGES, Weights, WordMeans, quasi_term
 
-TOKENS = ("input_ids", "token_type_ids", "attention_mask")
+BATCH_SIZE = 16
+LOWEST = 8  # words of an aspect that are shown
+SEED = 0  # of the choice of questions
 SENTENCES = (
     "LOCATION1 is far too expensive, but the tube is five minutes away.",
     "LOCATION1 costs a fortune because it is posh, while LOCATION2 is cheap.",
@@ -46,7 +48,6 @@ class FiguresArguments:
     data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
     output_dir: Path = field(default=Path("outputs/figures"), metadata={"help": "Where the figures go."})
     num_examples: int = field(default=200, metadata={"help": "Questions in the histograms (default: 200)."})
-    seed: int = field(default=0, metadata={"help": "Of the choice of those questions."})
     texts: list[str] = field(
         default_factory=lambda: list(SENTENCES), metadata={"help": "Of the relevance figure (default: two of ours)."}
     )
@@ -57,51 +58,7 @@ class FiguresArguments:
         default=None, metadata={"help": "Its guided layer, from 1 (default: where most weights are negative)."}
     )
     head: int | None = field(default=None, metadata={"help": "Its head, from 1 (default: likewise)."})
-    batch_size: int = field(default=16, metadata={"help": "Questions at a time (default: 16)."})
-    top: int = field(default=8, metadata={"help": "Words of an aspect (default: 8)."})
     at_least: int = field(default=5, metadata={"help": "Questions in which such a word occurs (default: 5)."})
-
-
-@dataclass
-class Questions:
-    """Rows that the model reads.
-
-    Args:
-        columns: of `encode`, with `words`.
-        texts, aspects: of each row.
-    """
-
-    columns: dict[str, list]
-    texts: list[str]
-    aspects: list[str]
-
-    @classmethod
-    def of(cls, model: PreTrainedModel, tokenizer, texts: list[str], targets: list[str], aspects: list[str]):
-        config = model.config
-        columns = encode(
-            tokenizer,
-            Contexts.from_config(config),
-            texts,
-            targets,
-            aspects,
-            auxiliary_sentence=config.auxiliary_sentence,
-            max_length=min(config.max_position_embeddings, tokenizer.model_max_length),
-            origins=[Origins.of(text) for text in texts],
-        )
-        return cls(columns, texts, aspects)
-
-
-@torch.no_grad()
-def read(model, tokenizer, questions: Questions, batch_size: int) -> Iterator[tuple[list[int], object, torch.Tensor]]:
-    """Of each batch the numbers of its rows, the outputs with attention, and attention_mask (B, n)."""
-    lengths = [len(ids) for ids in questions.columns["input_ids"]]
-    order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
-    for start in range(0, len(order), batch_size):
-        batch = order[start : start + batch_size]
-        columns = {name: [questions.columns[name][row] for row in batch] for name in TOKENS}
-        inputs = tokenizer.pad(columns, return_tensors="pt")
-        inputs["context_ids"] = torch.tensor([questions.columns["context_ids"][row] for row in batch])
-        yield batch, model(**inputs, output_attentions=True), inputs["attention_mask"]
 
 
 def by_word(words: Sequence[Word | None], values: Sequence[float]) -> dict[Word, float]:
@@ -131,14 +88,16 @@ def relevance_panels(
     return panels
 
 
+@torch.no_grad()
 def cls_terms(model, tokenizer, arguments: FiguresArguments, layer: int, head: int) -> dict[str, list]:
     """The words of a text, and both terms of what [CLS] attends to in a layer and head, from 0."""
-    questions = Questions.of(model, tokenizer, [arguments.text], [arguments.target], [arguments.aspect])
-    ((_, outputs, _),) = read(model, tokenizer, questions, 1)
+    asked = ([Origins.of(arguments.text)], [arguments.target], [arguments.aspect])
+    rows = encode_words(model, tokenizer, *asked)
+    ((_, inputs),) = padded_batches(model, tokenizer, rows, 1)
+    outputs = model(**inputs, output_attentions=True)
     softmax = outputs.self_attentions[layer][0, head, 0].tolist()
     quasi = (outputs.quasi_gates[layer][0, head, 0] * outputs.quasi_attentions[layer][0, head, 0]).tolist()
-    words = questions.columns["words"][0]
-    terms = [by_word(words, values) for values in (softmax, quasi)]
+    terms = [by_word(rows["words"][0], values) for values in (softmax, quasi)]
     return {
         "words": [arguments.text[word.start : word.end] for word in terms[0]],
         "self_attention": list(terms[0].values()),
@@ -155,19 +114,24 @@ def place(name: str, given: int | None, most: int, chosen: int) -> int:
     return given - 1
 
 
-def add_up(model, tokenizer, questions: Questions, drawn: set[int], batch_size: int) -> tuple[Weights, WordMeans]:
-    """The weights of the rows that are drawn, and the quasi term on the words of all rows, by aspect."""
+@torch.no_grad()
+def add_up(
+    model, tokenizer, texts: list[str], targets: list[str], aspects: list[str], drawn: set[int]
+) -> tuple[Weights, WordMeans]:
+    """The weights of the questions that are drawn, and the quasi term on the words of all of them, by aspect."""
     config = model.config
     weights = Weights(config.num_hidden_layers - config.num_shared_layers, config.num_attention_heads)
     word_means = WordMeans()
-    for rows, outputs, attention_mask in read(model, tokenizer, questions, batch_size):
-        terms = quasi_term(outputs, attention_mask)
-        for number, (row, term, mask) in enumerate(zip(rows, terms, attention_mask, strict=True)):
+    rows = encode_words(model, tokenizer, list(map(Origins.of, texts)), targets, aspects)
+    for batch, inputs in padded_batches(model, tokenizer, rows, BATCH_SIZE):
+        outputs = model(**inputs, output_attentions=True)
+        terms = quasi_term(outputs, inputs["attention_mask"])
+        for number, (row, term, mask) in enumerate(zip(batch, terms, inputs["attention_mask"], strict=True)):
             if row in drawn:
                 weights.add(row_of(outputs, number), mask[None])
-            of_words = by_word(questions.columns["words"][row], term[mask.bool()].tolist())
-            words = [questions.texts[row][word.start : word.end] for word in of_words]
-            word_means.add(questions.aspects[row], words, of_words.values())
+            of_words = by_word(rows["words"][row], term[mask.bool()].tolist())
+            words = [texts[row][word.start : word.end] for word in of_words]
+            word_means.add(aspects[row], words, of_words.values())
     return weights, word_means
 
 
@@ -184,9 +148,7 @@ def row_of(outputs, row: int):
 def main(arguments: FiguresArguments):
     if arguments.num_examples < 1:
         raise ValueError(f"num_examples={arguments.num_examples}: give a number of questions, at least 1")
-    with naming("checkpoint", arguments.checkpoint):
-        model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32).eval()
-        tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
     config = model.config
     if config.model_type != "qacg_bert":
         raise ValueError(f"checkpoint {arguments.checkpoint} is a {config.model_type}: only qacg_bert subtracts")
@@ -198,17 +160,15 @@ def main(arguments: FiguresArguments):
 
     test = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0).splits["test"]
     asked = [number for number, label in enumerate(test["label"]) if label != "none"]
-    questions = Questions.of(
-        model, tokenizer, *([test[name][number] for number in asked] for name in ("text", "target", "aspect"))
-    )
-    drawn = set(random.Random(arguments.seed).sample(range(len(asked)), min(arguments.num_examples, len(asked))))
-    weights, word_means = add_up(model, tokenizer, questions, drawn, arguments.batch_size)
+    questions = ([test[name][number] for number in asked] for name in ("text", "target", "aspect"))
+    drawn = set(random.Random(SEED).sample(range(len(asked)), min(arguments.num_examples, len(asked))))
+    weights, word_means = add_up(model, tokenizer, *questions, drawn)
     shares = weights.negative_share()
     layer, head = np.unravel_index(shares.argmax(), shares.shape)
     layer = place("layer", arguments.layer, num_layers, int(layer))
     head = place("head", arguments.head, config.num_attention_heads, int(head))
     terms = cls_terms(model, tokenizer, arguments, layer, head)
-    lowest = word_means.lowest(config.aspects, arguments.top, arguments.at_least)
+    lowest = word_means.lowest(config.aspects, LOWEST, arguments.at_least)
 
     plots.relevance(panels, arguments.output_dir)
     plots.histograms(weights.counts, arguments.output_dir)
@@ -222,7 +182,7 @@ def main(arguments: FiguresArguments):
             "questions": len(drawn),
             "ranges": RANGES,
             "counts": {name: counts.tolist() for name, counts in weights.counts.items()},
-            "share_of_negative_gates": weights.shares("gate", 0.0),
+            "share_of_negative_gates": weights.negative_gates(),
             "share_of_negative_attention": float(weights.negative.sum() / weights.total.sum()),
         },
         "tokens": {"layer": layer + 1, "head": head + 1, **terms},

@@ -15,10 +15,10 @@ from weights import BINS, RANGES  # noqa: E402
 MAP = "cividis"  # its lightness grows evenly, also for colour-blind readers
 DARK, LIGHT = "#1f2f4a", "#c9b458"
 SYMBOLS = {
-    "attention": r"(a) $\hat{A}$",
-    "gate": r"(b) $\lambda_A$",
-    "self_attention": r"(c) $A_{\mathrm{Self\text{-}Attn}}$",
-    "quasi_attention": r"(d) $A_{\mathrm{Quasi\text{-}Attn}}$",
+    "attention": r"$\hat{A}$",
+    "gate": r"$\lambda_A$",
+    "self_attention": r"$A_{\mathrm{Self\text{-}Attn}}$",
+    "quasi_attention": r"$A_{\mathrm{Quasi\text{-}Attn}}$",
 }
 LINEAR = ("gate",)  # as in the paper's figure 4
 
@@ -55,12 +55,12 @@ def relevance(panels: Sequence[tuple[list[str], Mapping[str, list[float]]]], fol
 def histograms(counts: Mapping[str, np.ndarray], folder: Path):
     """Figure 4: how often each value occurs."""
     figure, axes = plt.subplots(1, 4, figsize=(13, 3), layout="constrained")
-    for (name, of_bins), panel in zip(counts.items(), axes, strict=True):
+    for letter, (name, of_bins), panel in zip("abcd", counts.items(), axes, strict=True):
         edges = np.linspace(*RANGES[name], BINS + 1)
         panel.stairs(of_bins, edges, fill=True, color=DARK)
         panel.axvline(0, color=LIGHT, linestyle="--", linewidth=1)
         panel.set_yscale("linear" if name in LINEAR else "log")
-        panel.set_title(SYMBOLS[name])
+        panel.set_title(f"({letter}) {SYMBOLS[name]}")
         used = np.flatnonzero(of_bins)
         panel.set_xlim(edges[used[0]] - 0.05, edges[used[-1] + 1] + 0.05)
     axes[0].set_ylabel("weights")
@@ -71,7 +71,7 @@ def tokens(words: Sequence[str], self_attention: Sequence[float], quasi: Sequenc
     """Figure 5: both terms of the attention of [CLS] on each word, over their greatest absolute value."""
     figure, axes = plt.subplots(figsize=(1.5 + 0.5 * len(words), 3), layout="constrained")
     places, greatest = np.arange(len(words)), max(map(abs, [*self_attention, *quasi]))
-    axes.bar(places - 0.2, np.array(self_attention) / greatest, 0.4, color=DARK, label=SYMBOLS["self_attention"][4:])
+    axes.bar(places - 0.2, np.array(self_attention) / greatest, 0.4, color=DARK, label=SYMBOLS["self_attention"])
     axes.bar(
         places + 0.2,
         np.array(quasi) / greatest,

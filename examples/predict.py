@@ -8,10 +8,8 @@ A text is asked about the targets that occur in it (about all aspects, where the
 
 from dataclasses import dataclass, field
 
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
 from arguments import parse
-from backbones import naming
+from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
 
 
@@ -43,9 +41,7 @@ def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
 
 
 def main(arguments: PredictArguments):
-    with naming("model", arguments.model):
-        model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
-        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+    model, tokenizer = load_classifier("model", arguments.model)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, return_all=True)
     targets = named_targets(arguments.targets)
     for text, answers in zip(

@@ -68,11 +68,10 @@ class Weights:
         """(layers, heads)"""
         return self.negative / self.total
 
-    def shares(self, name: str, at_most: float) -> float:
-        """Share of a quantity's values in the bins below a value, which is an edge of one."""
-        edges = np.linspace(*RANGES[name], BINS + 1)
-        counts = self.counts[name]
-        return float(counts[edges[1:] <= at_most + 1e-9].sum() / counts.sum())
+    def negative_gates(self) -> float:
+        """Share of the gates below 0, the middle of their range."""
+        counts = self.counts["gate"]
+        return float(counts[: BINS // 2].sum() / counts.sum())
 
 
 def quasi_term(outputs, attention_mask: torch.Tensor) -> torch.Tensor:

@@ -12,13 +12,12 @@ from transformers import Pipeline
 from transformers.utils import logging
 
 from .names_qacg_bert import OwnNames
-from .processing_qacg_bert import Contexts, Origins, encode, encode_together, is_readable
-from .relevance_qacg_bert import METHODS, relevance_of_words
+from .processing_qacg_bert import TOKENS, Contexts, Origins, encode, encode_together, is_readable
+from .relevance_qacg_bert import METHODS, encode_words, relevance_of_words
 
 TASK = "aspect-sentiment"
 NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
 PARAMETERS = ("targets", "aspects", "return_all", "abstain_below", "explain")
-TOKENS = ("input_ids", "token_type_ids", "attention_mask")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
 PROGRESS_AFTER_S = 5  # a progress bar appears where answering takes longer than this
@@ -238,16 +237,9 @@ class AspectSentimentPipeline(Pipeline):
 
     def _explain(self, answered: list[tuple[Question, dict]], batch_size: int, method: str):
         """Puts the words of each question's text, with their relevance, into its answer."""
-        config = self.model.config
         questions, answers = ([pair[part] for pair in answered] for part in (0, 1))
-        rows = encode(
-            self.tokenizer,
-            Contexts.from_config(config),
-            *([getattr(question, field) for question in questions] for field in ("text", "target", "aspect")),
-            auxiliary_sentence=config.auxiliary_sentence,
-            max_length=min(config.max_position_embeddings, self.tokenizer.model_max_length),
-            origins=[question.origins() for question in questions],
-        )
+        asked = ([getattr(question, field) for question in questions] for field in ("target", "aspect"))
+        rows = encode_words(self.model, self.tokenizer, [question.origins() for question in questions], *asked)
         probabilities = [list(answer["probabilities"].values()) for answer in answers]  # in the order of the labels
         labels = [of_labels.index(max(of_labels)) for of_labels in probabilities]
         found = relevance_of_words(self.model, self.tokenizer, rows, labels, method, batch_size)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+TOKENS = ("input_ids", "token_type_ids", "attention_mask")  # what a tokenizer gives of a text
 NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
 PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
@@ -251,7 +252,7 @@ def encode(
             f"max_length={max_length} leaves no room for the text: {taken} tokens go to the auxiliary sentence and "
             f"the special tokens; raise it to at least {taken + 1}"
         )
-    columns = {name: [] for name in ("input_ids", "token_type_ids", "attention_mask")}
+    columns = {name: [] for name in TOKENS}
     truncated, words = [], []
     if written:
         encoded = tokenizer(

@@ -1,13 +1,12 @@
 """How much each token and each word of a text matters for what the model answers; Captum does the work."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 from transformers import PreTrainedModel
 
-from .processing_qacg_bert import Word
+from .processing_qacg_bert import TOKENS, Contexts, Origins, Word, encode
 
-TOKENS = ("input_ids", "token_type_ids", "attention_mask")
 METHODS = ("gradient", "integrated_gradients")
 STEPS = 64  # points of the integral
 
@@ -63,6 +62,37 @@ def token_relevance(
         return relevance.sum(-1).detach()
 
 
+def encode_words(
+    model: PreTrainedModel, tokenizer, origins: Sequence[Origins], targets: Sequence[str], aspects: Sequence[str]
+) -> dict[str, list]:
+    """`encode` as the model reads questions, one context each, with the `words` of each text."""
+    config = model.config
+    return encode(
+        tokenizer,
+        Contexts.from_config(config),
+        [text.text for text in origins],
+        targets,
+        aspects,
+        auxiliary_sentence=config.auxiliary_sentence,
+        max_length=min(config.max_position_embeddings, tokenizer.model_max_length),
+        origins=origins,
+    )
+
+
+def padded_batches(
+    model: PreTrainedModel, tokenizer, rows: Mapping[str, list], batch_size: int
+) -> Iterator[tuple[list[int], Mapping[str, torch.Tensor]]]:
+    """Numbers of rows of like length, the longest first, and the model's inputs for them, on its device."""
+    by_length = sorted(range(len(rows["input_ids"])), key=lambda row: -len(rows["input_ids"][row]))
+    for start in range(0, len(by_length), batch_size):
+        batch = by_length[start : start + batch_size]
+        columns = {name: [rows[name][row] for row in batch] for name in TOKENS}
+        inputs = tokenizer.pad(columns, return_tensors="pt").to(model.device)
+        if model.config.model_type != "bert":  # the baseline reads its context in the text alone
+            inputs["context_ids"] = torch.tensor([rows["context_ids"][row] for row in batch], device=model.device)
+        yield batch, inputs
+
+
 def relevance_of_words(
     model: PreTrainedModel,
     tokenizer,
@@ -76,23 +106,17 @@ def relevance_of_words(
     Args:
         model, method: as of `token_relevance`.
         tokenizer: pads the rows.
-        rows: of `encode` with `origins`.
+        rows: of `encode_words`.
         labels: of each row, whose logit is explained.
         batch_size: rows at a time; "integrated_gradients" reads each `STEPS` times.
     """
     found = [{}] * len(labels)
-    by_length = sorted(range(len(labels)), key=lambda row: -len(rows["input_ids"][row]))
-    for start in range(0, len(by_length), batch_size):
-        batch = by_length[start : start + batch_size]
-        columns = {name: [rows[name][row] for row in batch] for name in TOKENS}
-        inputs = tokenizer.pad(columns, return_tensors="pt").to(model.device)
+    for batch, inputs in padded_batches(model, tokenizer, rows, batch_size):
         tokens = inputs["attention_mask"].bool()  # (B, n)
         is_text = torch.zeros_like(tokens)
         is_text[tokens] = torch.tensor(
             [word is not None for row in batch for word in rows["words"][row]], device=model.device
         )
-        if model.config.model_type != "bert":  # the baseline reads its context in the text alone
-            inputs["context_ids"] = torch.tensor([rows["context_ids"][row] for row in batch], device=model.device)
         of_labels = torch.tensor([labels[row] for row in batch], device=model.device)
         relevance = token_relevance(model, inputs, of_labels, is_text, method)
         for row, values, is_token in zip(batch, relevance, tokens, strict=True):

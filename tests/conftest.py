@@ -12,7 +12,14 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertForMaskedLM, BertModel, BertTokenizer
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    BertTokenizer,
+)
 
 from modeling_qacg_bert import Contexts
 
@@ -97,6 +104,25 @@ def tiny_classifier(tmp_path_factory, tiny_bert: Path, example) -> Path:
     backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
     backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture
+def make_checkpoint(tiny_classifier: Path, tmp_path: Path) -> Callable[..., Path]:
+    """`tiny_classifier` as if trained, to the eye: with weights, and perhaps a bias of the labels, of some size."""
+
+    def make(std: float = 0.1, label_bias: list[float] | None = None) -> Path:
+        model = AutoModelForSequenceClassification.from_pretrained(tiny_classifier)
+        torch.manual_seed(0)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += std * torch.randn_like(parameter)
+            if label_bias is not None:
+                model.classifier.bias.copy_(torch.tensor(label_bias))
+        model.save_pretrained(tmp_path / "checkpoint")
+        AutoTokenizer.from_pretrained(tiny_classifier).save_pretrained(tmp_path / "checkpoint")
+        return tmp_path / "checkpoint"
+
+    return make
 
 
 @pytest.fixture(scope="session")

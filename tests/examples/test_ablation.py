@@ -18,16 +18,9 @@ def ablation(example):
 
 
 @pytest.fixture
-def checkpoint(tiny_classifier: Path, tmp_path: Path) -> Path:
+def checkpoint(make_checkpoint) -> Path:
     """With gates that matter, of both signs."""
-    model = QACGBertForSequenceClassification.from_pretrained(tiny_classifier)
-    torch.manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.5 * torch.randn_like(parameter)
-    model.save_pretrained(tmp_path / "checkpoint")
-    AutoTokenizer.from_pretrained(tiny_classifier).save_pretrained(tmp_path / "checkpoint")
-    return tmp_path / "checkpoint"
+    return make_checkpoint(std=0.5)
 
 
 @torch.no_grad()

@@ -73,16 +73,8 @@ def publish_here(hub, connect, example, repo_root, monkeypatch):
 
 
 @pytest.fixture
-def checkpoint(tiny_classifier: Path, tmp_path: Path) -> Path:
-    """A trained classifier, to the eye: with weights of some size."""
-    model = AutoModelForSequenceClassification.from_pretrained(tiny_classifier)
-    torch.manual_seed(0)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.1 * torch.randn_like(parameter)
-    model.save_pretrained(tmp_path / "checkpoint")
-    AutoTokenizer.from_pretrained(tiny_classifier).save_pretrained(tmp_path / "checkpoint")
-    return tmp_path / "checkpoint"
+def checkpoint(make_checkpoint) -> Path:
+    return make_checkpoint()
 
 
 def local_answers(checkpoint: Path) -> tuple[torch.Tensor, list]:
