@@ -88,20 +88,15 @@ def relevance_panels(
     return panels
 
 
-@torch.no_grad()
-def cls_terms(model, tokenizer, arguments: FiguresArguments, layer: int, head: int) -> dict[str, list]:
-    """The words of a text, and both terms of what [CLS] attends to in a layer and head, from 0."""
-    asked = ([Origins.of(arguments.text)], [arguments.target], [arguments.aspect])
-    rows = encode_words(model, tokenizer, *asked)
-    ((_, inputs),) = padded_batches(model, tokenizer, rows, 1)
-    outputs = model(**inputs, output_attentions=True)
-    softmax = outputs.self_attentions[layer][0, head, 0].tolist()
-    quasi = (outputs.quasi_gates[layer][0, head, 0] * outputs.quasi_attentions[layer][0, head, 0]).tolist()
-    terms = [by_word(rows["words"][0], values) for values in (softmax, quasi)]
+def cls_terms(pipe: AspectSentimentPipeline, arguments: FiguresArguments, layer: int, head: int) -> dict[str, list]:
+    """The words of a text, and both terms of what [CLS] attends to in a layer of all and a head, from 0."""
+    asked = {"text": arguments.text, "target": arguments.target, "aspect": arguments.aspect}
+    words = pipe(asked, explain="attention")["words"]
+    attention, quasi_term = ([word[name][layer][head] for word in words] for name in ("attention", "quasi_term"))
     return {
-        "words": [arguments.text[word.start : word.end] for word in terms[0]],
-        "self_attention": list(terms[0].values()),
-        "quasi_term": list(terms[1].values()),
+        "words": [word["word"] for word in words],
+        "self_attention": [whole - part for whole, part in zip(attention, quasi_term, strict=True)],
+        "quasi_term": quasi_term,
     }
 
 
@@ -156,7 +151,8 @@ def main(arguments: FiguresArguments):
     for name, most in (("layer", num_layers), ("head", config.num_attention_heads)):
         place(name, getattr(arguments, name), most, 0)  # for what it raises, before anything is computed
     Contexts.from_config(config).id(arguments.target, arguments.aspect)
-    panels = relevance_panels(AspectSentimentPipeline(model=model, tokenizer=tokenizer), arguments.texts)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    panels = relevance_panels(pipe, arguments.texts)
 
     test = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0).splits["test"]
     asked = [number for number, label in enumerate(test["label"]) if label != "none"]
@@ -167,7 +163,7 @@ def main(arguments: FiguresArguments):
     layer, head = np.unravel_index(shares.argmax(), shares.shape)
     layer = place("layer", arguments.layer, num_layers, int(layer))
     head = place("head", arguments.head, config.num_attention_heads, int(head))
-    terms = cls_terms(model, tokenizer, arguments, layer, head)
+    terms = cls_terms(pipe, arguments, config.num_shared_layers + layer, head)
     lowest = word_means.lowest(config.aspects, LOWEST, arguments.at_least)
 
     plots.relevance(panels, arguments.output_dir)

@@ -13,7 +13,7 @@ from transformers.utils import logging
 
 from .names_qacg_bert import OwnNames
 from .processing_qacg_bert import TOKENS, Contexts, Origins, encode, encode_together, is_readable
-from .relevance_qacg_bert import METHODS, encode_words, relevance_of_words
+from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
 
 TASK = "aspect-sentiment"
 NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
@@ -70,8 +70,8 @@ class AspectSentimentPipeline(Pipeline):
         return_all: whether answers with the label none are given too (default: False).
         abstain_below: answers whose score is lower have the label None and are always given (default: 0, never).
         explain: True or "gradient" to give with each answer the relevance of its words for the logit of its most
-            probable label, by the paper's gradient sensitivity, or "integrated_gradients" (default: False). Needs
-            Captum (`pip install captum`).
+            probable label, by the paper's gradient sensitivity, or "integrated_gradients"; these need Captum
+            (`pip install captum`). "attention" gives what the model attends to instead (default: False).
         batch_size: questions in a forward pass (default: 32). Questions of like length share one.
 
     An answer is a dict of plain Python types. Its probabilities are calibrated: see `calibration_temperature` of the
@@ -84,7 +84,8 @@ class AspectSentimentPipeline(Pipeline):
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
         words: with `explain`, the words that were read: `word`, which is text[start:end], `start`, `end`, `relevance`.
-            Relevance is that of the word's tokens, in which the most relevant of the text has 1 or -1.
+            Relevance is that of the word's tokens, in which the most relevant of the text has 1 or -1. With
+            "attention" a word has, in place of it, `attention` and `quasi_term`: see `attention_of_words`.
 
     Raises:
         ValueError: if an input is no text or question or a name is unknown; it gives the input's number. Of a list
@@ -118,8 +119,8 @@ class AspectSentimentPipeline(Pipeline):
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
             raise ValueError(f"abstain_below={threshold!r}: give a probability, from 0 to 1")
         explain = given.get("explain", False)
-        if explain not in (False, True, *METHODS):
-            raise ValueError(f"explain={explain!r}: give True or one of {', '.join(METHODS)}")
+        if explain not in (False, True, *METHODS, ATTENTION):
+            raise ValueError(f"explain={explain!r}: give True or one of {', '.join((*METHODS, ATTENTION))}")
         of_questions = {name: given[name] for name in ("targets", "aspects") if name in given}
         return of_questions, {}, {name: given[name] for name in given if name not in of_questions}
 
@@ -236,17 +237,23 @@ class AspectSentimentPipeline(Pipeline):
         return rows, [[number] for number in range(len(questions))]
 
     def _explain(self, answered: list[tuple[Question, dict]], batch_size: int, method: str):
-        """Puts the words of each question's text, with their relevance, into its answer."""
+        """Puts the words of each question's text, with what explains the answer, into it."""
         questions, answers = ([pair[part] for pair in answered] for part in (0, 1))
         asked = ([getattr(question, field) for question in questions] for field in ("target", "aspect"))
         rows = encode_words(self.model, self.tokenizer, [question.origins() for question in questions], *asked)
-        probabilities = [list(answer["probabilities"].values()) for answer in answers]  # in the order of the labels
-        labels = [of_labels.index(max(of_labels)) for of_labels in probabilities]
-        found = relevance_of_words(self.model, self.tokenizer, rows, labels, method, batch_size)
-        for question, answer, relevance in zip(questions, answers, found, strict=True):
+        if method == ATTENTION:
+            found = attention_of_words(self.model, self.tokenizer, rows, batch_size)
+        else:
+            probabilities = [
+                list(answer["probabilities"].values()) for answer in answers
+            ]  # in the order of the labels
+            labels = [of_labels.index(max(of_labels)) for of_labels in probabilities]
+            relevance = relevance_of_words(self.model, self.tokenizer, rows, labels, method, batch_size)
+            found = [{word: {"relevance": value} for word, value in of_text.items()} for of_text in relevance]
+        for question, answer, of_words in zip(questions, answers, found, strict=True):
             answer["words"] = [
-                {"word": question.source[start:end], "start": start, "end": end, "relevance": value}
-                for (start, end), value in relevance.items()
+                {"word": question.source[start:end], "start": start, "end": end, **values}
+                for (start, end), values in of_words.items()
             ]
 
     def _forward(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:

@@ -1,6 +1,7 @@
-"""How much each token and each word of a text matters for what the model answers; Captum does the work."""
+"""What a model looks at: how much each word matters for its answer (Captum does the work), and its attention."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import torch
 from transformers import PreTrainedModel
@@ -9,6 +10,7 @@ from .processing_qacg_bert import TOKENS, Contexts, Origins, Word, encode
 
 METHODS = ("gradient", "integrated_gradients")
 STEPS = 64  # points of the integral
+ATTENTION = "attention"
 
 
 def token_relevance(
@@ -122,6 +124,67 @@ def relevance_of_words(
         for row, values, is_token in zip(batch, relevance, tokens, strict=True):
             found[row] = merged(rows["words"][row], values[is_token].tolist())
     return found
+
+
+@torch.no_grad()
+def attention_of_words(
+    model: PreTrainedModel, tokenizer, rows: Mapping[str, list], batch_size: int = 32
+) -> list[dict[Word, dict[str, list[list[float]]]]]:
+    """What the first token, which the classifier reads, attends to: the paper's figure 5, for all layers and heads.
+
+    Args:
+        As of `relevance_of_words`.
+    Returns:
+        For each row and word, means over its tokens, as lists of layers of heads: `attention`, the weight A that
+        acts on the values, and `quasi_term`, λ_A A_quasi, what of it is not softmax attention; that one is 0 in the
+        layers that the contexts of a text share, and there is none for models without quasi-attention.
+    """
+    found = [{}] * len(rows["input_ids"])
+    for batch, inputs in padded_batches(model, tokenizer, rows, batch_size):
+        tokens = inputs["attention_mask"].bool()  # (B, n)
+        at = torch.arange(len(batch), device=model.device), slice(None), tokens.int().argmax(-1)  # the first token's
+        with _weights_shown(model):
+            outputs = model(**inputs, output_attentions=True)
+        attention = torch.stack([layer.float()[at] for layer in outputs.attentions], 1)  # (B, L, h, n)
+        of_tokens = {"attention": attention}
+        if getattr(outputs, "quasi_gates", None):
+            quasi_term = torch.zeros_like(attention)
+            for layer in range(1, len(outputs.quasi_gates) + 1):  # from the last, since shared layers come first
+                gate, quasi_attention = outputs.quasi_gates[-layer], outputs.quasi_attentions[-layer]
+                quasi_term[:, -layer] = (gate.float() * quasi_attention.float())[at]
+            of_tokens["quasi_term"] = quasi_term
+        for number, row in enumerate(batch):
+            own = {name: values[number][..., tokens[number]].cpu() for name, values in of_tokens.items()}
+            found[row] = _by_word(rows["words"][row], own)
+    return found
+
+
+def _by_word(
+    words: Sequence[Word | None], of_tokens: Mapping[str, torch.Tensor]
+) -> dict[Word, dict[str, list[list[float]]]]:
+    """Means over the tokens of each word, of quantities (L, h, n)."""
+    numbers = {}
+    for number, word in enumerate(words):
+        if word is not None:
+            numbers.setdefault(word, []).append(number)
+    return {
+        word: {name: values[..., own].mean(-1).tolist() for name, values in of_tokens.items()}
+        for word, own in numbers.items()
+    }
+
+
+@contextmanager
+def _weights_shown(model: PreTrainedModel):
+    """BERT itself gives attention weights on its eager backend only; the other models see to that themselves."""
+    backend = model.config._attn_implementation
+    if model.config.model_type != "bert" or backend == "eager":
+        yield
+        return
+    model.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(backend)
 
 
 def merged(words: Sequence[Word | None], relevance: Sequence[float]) -> dict[Word, float]:

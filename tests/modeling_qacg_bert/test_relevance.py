@@ -1,14 +1,15 @@
 """Relevance of tokens and words: against gradients taken by hand, and what the pipeline makes of it."""
 
 import builtins
+import copy
 
 import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
-from modeling_qacg_bert.processing_qacg_bert import Origins, Word
-from modeling_qacg_bert.relevance_qacg_bert import merged, relevance_of_words, token_relevance
+from modeling_qacg_bert.processing_qacg_bert import TOKENS, Origins, Word
+from modeling_qacg_bert.relevance_qacg_bert import attention_of_words, merged, relevance_of_words, token_relevance
 
 CONTEXTS = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))
 NAMES = {"targets": list(CONTEXTS.targets), "aspects": list(CONTEXTS.aspects), "num_contexts": None}
@@ -145,6 +146,58 @@ def test_the_pipeline_explains_what_it_answers(pipe):
     ]
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(
+    ("kind", "changes"), [("qacg", {}), ("qacg", {"num_context_layers": 1}), ("cg", {}), ("bert", {})]
+)
+def test_attention_of_the_first_token_to_words(make_classifier, tokenizer, kind: str, changes: dict, side: str):
+    model = make_classifier(kind, **changes)
+    assert model.config._attn_implementation == "sdpa"
+    texts = ["LOCATION1 is near", TEXT]
+    rows = encode(
+        tokenizer, CONTEXTS, texts, ["LOCATION1"] * 2, ["price"] * 2, origins=[Origins.of(text) for text in texts]
+    )
+    tokenizer = with_padding_side(tokenizer, side)
+    found = attention_of_words(model, tokenizer, rows)
+    assert model.config._attn_implementation == "sdpa"
+    model.set_attn_implementation("eager")
+    inputs = tokenizer.pad({name: rows[name] for name in TOKENS}, return_tensors="pt")
+    if kind != "bert":
+        inputs["context_ids"] = torch.tensor(rows["context_ids"])
+    with torch.no_grad():
+        outputs = model(**inputs, output_attentions=True)
+    for row, text in enumerate(texts):
+        cls = inputs["input_ids"][row].tolist().index(tokenizer.cls_token_id)
+        assert (cls > 0) == (side == "left" and row == 0)
+        assert "LOCATION1" in [text[word.start : word.end] for word in found[row]]
+        for word, values in found[row].items():
+            tokens = [cls + number for number, of_token in enumerate(rows["words"][row]) if of_token == word]
+            for layer in range(2):
+                expected = outputs.attentions[layer][row, :, cls, tokens].mean(-1)
+                assert values["attention"][layer] == pytest.approx(expected.tolist(), abs=1e-5)
+            if kind != "qacg":
+                assert list(values) == ["attention"]
+            elif changes:
+                assert values["quasi_term"][0] == [0.0] * 4
+            if kind == "qacg":
+                expected -= outputs.self_attentions[-1][row, :, cls, tokens].mean(-1)
+                assert expected.abs().max() > 1e-2
+                assert values["quasi_term"][-1] == pytest.approx(expected.tolist(), abs=1e-5)
+
+
+def with_padding_side(tokenizer, side: str):
+    tokenizer = copy.deepcopy(tokenizer)
+    tokenizer.padding_side = side
+    return tokenizer
+
+
+def test_the_pipeline_shows_its_attention(pipe):
+    (first, *_) = pipe(TEXT, return_all=True, explain="attention")
+    assert [word["word"] for word in first["words"]] == text_words(TEXT)
+    assert all(list(word) == ["word", "start", "end", "attention", "quasi_term"] for word in first["words"])
+    assert [len(layer) for layer in first["words"][0]["attention"]] == [4, 4]
+
+
 def test_words_stand_where_the_user_wrote_them(pipe):
     text = "\U0001f642 Cafe\u0301 near  King\u2019s Cross is  dear\u2014but Camden isn't \u2764\ufe0f"
     names = {"King's Cross": "LOCATION1", "Camden": "LOCATION2"}
@@ -175,7 +228,9 @@ def test_a_question_a_long_text_and_one_with_nothing_to_read(pipe):
 
 
 def test_other_words_for_explain(pipe):
-    with pytest.raises(ValueError, match="explain='gradients': give True or one of gradient, integrated_gradients"):
+    with pytest.raises(
+        ValueError, match="explain='gradients': give True or one of gradient, integrated_gradients, attention"
+    ):
         pipe(TEXT, explain="gradients")
 
 
