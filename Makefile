@@ -10,7 +10,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood test test-slow test-oldest lint format clean
+.PHONY: help install quickstart sentihood space test test-slow test-oldest test-space lint format clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -33,11 +33,18 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 sentihood: install  ## fine-tune QACG-BERT on SentiHood: make sentihood DATA_DIR=folder (or, without, downloaded)
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_minilm.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)")
 
+space: install  ## start the demo on the quickstart's model, or on another: make space MODEL=folder or Hub id
+	$(if $(MODEL),,test -f outputs/quickstart/seed-42/model.safetensors || $(MAKE) quickstart)
+	$(if $(MODEL),MODEL="$(MODEL)",$(OFFLINE)) $(BIN)/python examples/space/app.py
+
 test: install  ## run the tests (under 5 minutes on 2 cores)
 	$(PYTEST) $(TWO_WORKERS)
 
 test-slow: install  ## run the tests that train models
 	$(OFFLINE) $(BIN)/python -m pytest -m slow
+
+test-space: install  ## start the demo and use it in Chromium, if there is one
+	$(PYTEST) -m demo
 
 test-oldest: install  ## run the tests of models and checkpoints with the oldest Transformers they support
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/oldest \

@@ -106,8 +106,8 @@ def tiny_classifier(tmp_path_factory, tiny_bert: Path, example) -> Path:
     return folder
 
 
-@pytest.fixture
-def make_checkpoint(tiny_classifier: Path, tmp_path: Path) -> Callable[..., Path]:
+@pytest.fixture(scope="session")
+def make_checkpoint(tiny_classifier: Path, tmp_path_factory) -> Callable[..., Path]:
     """`tiny_classifier` as if trained, to the eye: with weights, and perhaps a bias of the labels, of some size."""
 
     def make(std: float = 0.1, label_bias: list[float] | None = None) -> Path:
@@ -118,9 +118,10 @@ def make_checkpoint(tiny_classifier: Path, tmp_path: Path) -> Callable[..., Path
                 parameter += std * torch.randn_like(parameter)
             if label_bias is not None:
                 model.classifier.bias.copy_(torch.tensor(label_bias))
-        model.save_pretrained(tmp_path / "checkpoint")
-        AutoTokenizer.from_pretrained(tiny_classifier).save_pretrained(tmp_path / "checkpoint")
-        return tmp_path / "checkpoint"
+        folder = tmp_path_factory.mktemp("checkpoint")
+        model.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(tiny_classifier).save_pretrained(folder)
+        return folder
 
     return make
 

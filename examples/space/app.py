@@ -1,0 +1,188 @@
+"""A demo: what a text says about each target and aspect, and which words make the model say so.
+
+    make space
+    MODEL=USER/MODEL python examples/space/app.py
+
+The folder is a Space of the Hub as it is: set the variable MODEL there, and REVISION to pin the model's code.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+from uuid import uuid4
+
+import gradio as gr
+import torch
+from transformers import pipeline
+
+import drawing
+import tables
+from asking import Asked, Asker
+
+HOUR = 3600
+MAX_WAITING = 64  # visitors in the queue; whoever comes then is told that the demo is busy
+EXAMPLES = {
+    True: [  # for models that know targets
+        "Camden is far too expensive, but I always felt safe there.",
+        "Hackney is cheap, while Kensington costs a fortune.",
+        "I love Peckham: buses all night and never a quiet weekend!",
+    ],
+    False: ["The soup was cold, but nobody minded: the waiters were lovely.", "Good value, but a loud room."],
+}
+ASK = "Type a text and ask: the answers will stand here."
+WHY = "Choose an answer above to see why the model gives it."
+UPLOAD = "Give a csv file: what its texts say will stand here."
+METHODS = [("gradient", "gradient"), ("integrated gradients (slower; with a sign)", "integrated_gradients")]
+READ_OUT = '<div aria-live="polite">${value}</div>'
+CHOOSE = """
+element.addEventListener('click', event => {
+    const chosen = event.target.closest('button[data-aspect]');
+    if (!chosen) return;
+    for (const button of element.querySelectorAll('button[data-aspect]'))
+        button.setAttribute('aria-pressed', button === chosen);
+    trigger('select', {name: chosen.dataset.target, aspect: chosen.dataset.aspect});
+});
+"""
+# The visitor's own fonts, so that the page loads nothing from elsewhere.
+THEME = gr.themes.Default(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
+STYLE = Path(__file__).with_name("style.css")
+
+
+def load_asker(model: str, revision: str | None) -> Asker:
+    """The pipeline of a folder or Hub repo.
+
+    Raises:
+        SystemExit: saying what to do, if there is no such model.
+    """
+    device = 0 if torch.cuda.is_available() else -1
+    try:
+        pipe = pipeline("aspect-sentiment", model=model, revision=revision, trust_remote_code=True, device=device)
+    except (OSError, KeyError) as error:
+        raise SystemExit(
+            f"MODEL={model!r} is no checkpoint that examples/run_absa.py or publish.py has written: {error}"
+        ) from error
+    return Asker(pipe)
+
+
+def names_between_commas(written: str) -> list[str]:
+    return [name.strip() for name in written.split(",") if name.strip()]
+
+
+def build(asker: Asker) -> gr.Blocks:
+    """The page; each function in it takes what its inputs hold and returns what its outputs shall show."""
+
+    def ask(text: str, names: str, aspects: list[str]):
+        try:
+            asked = asker.ask(text, names_between_commas(names), aspects)
+        except ValueError as error:
+            return drawing.message(str(error)), None, None, drawing.hint(WHY), ""
+        return drawing.table(asked.answers, asked.missing), asked, None, drawing.hint(WHY), ""
+
+    def explain(asked: Asked, target: str, aspect: str, method: str):
+        answer = asker.explain(asked, target, aspect, method)
+        return answer, drawing.relevance(asked.text, answer)
+
+    def choose(asked: Asked, method: str, event: gr.EventData):
+        answer, relevance = explain(asked, event.name, event.aspect, method)
+        layer, head = asker.most_subtracting(answer)
+        return answer, relevance, layer, head, drawing.attention(answer, layer, head)
+
+    def explain_again(asked: Asked | None, explained: dict | None, method: str):
+        if explained is None:
+            return None, drawing.hint(WHY)
+        return explain(asked, explained["target"], explained["aspect"], method)
+
+    def attend(explained: dict | None, layer: int, head: int):
+        return "" if explained is None else drawing.attention(explained, layer, head)
+
+    def annotate(file: str | None, column: str, names: str, aspects: list[str], progress=gr.Progress()):  # noqa: B008
+        if file is None:
+            return drawing.message("Give a csv file first."), None
+        try:
+            columns, rows = tables.read(file, column.strip())
+            texts = [row[column.strip()] for row in rows]
+            counts = {aspect: Counter() for aspect in aspects}
+            annotated, num_silent = [], 0
+            all_asked = asker.ask_all(texts, names_between_commas(names), aspects)
+            for row, asked in zip(rows, progress.tqdm(all_asked, total=len(rows), unit="texts"), strict=True):
+                said = [answer for answer in asked.answers if answer["label"] != drawing.NONE_LABEL]
+                annotated += tables.annotated(row, said)
+                num_silent += not said
+                for answer in said:
+                    counts[answer["aspect"]][answer["label"]] += 1
+        except ValueError as error:
+            return drawing.message(str(error)), None
+        folder = Path(result.GRADIO_CACHE) / uuid4().hex  # which `delete_cache` looks after
+        folder.mkdir(parents=True)
+        tables.write(folder / "annotated.csv", columns, annotated)
+        return drawing.chart(counts, len(rows), num_silent), str(folder / "annotated.csv")
+
+    has_targets = bool(asker.targets)
+    with gr.Blocks(title="Context-Guided BERT", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as page:
+        asked, explained = gr.State(), gr.State()
+        gr.Markdown(
+            "# What do people say about this?\nA context-guided BERT answers for each target and aspect of a text, "
+            "and shows what its answer goes by. It makes mistakes: see the limits in its model card."
+        )
+        with gr.Accordion("What to ask about", open=True):
+            names = gr.Textbox(
+                "",
+                label="Names of places or things, as in the text, with commas between",
+                placeholder="none: they are looked for",
+                visible=has_targets,
+                elem_id="names",
+            )
+            aspects = gr.CheckboxGroup(asker.aspects, value=asker.aspects, label="Aspects", elem_id="aspects")
+        with gr.Tab("One text"):
+            text = gr.Textbox(label="Text", lines=3, max_lines=12, elem_id="text")
+            button = gr.Button("Ask", variant="primary", elem_id="ask")
+            gr.Examples(EXAMPLES[has_targets], text)
+            answers = gr.HTML(
+                drawing.hint(ASK),
+                html_template=READ_OUT,
+                js_on_load=CHOOSE,
+                min_height=80 + 76 * len(asker.aspects),  # so that nothing below it moves
+                elem_id="answers",
+            )
+            method = gr.Radio(METHODS, value="gradient", label="Relevance of words by", elem_id="method")
+            relevance = gr.HTML(drawing.hint(WHY), html_template=READ_OUT, min_height=140, elem_id="relevance")
+            gr.Markdown("A new answer is shown in the layer and head where the context subtracts most.")
+            with gr.Row():
+                layer = gr.Slider(1, asker.num_layers, value=asker.num_layers, step=1, label="Layer", elem_id="layer")
+                head = gr.Slider(1, asker.num_heads, value=1, step=1, label="Head", elem_id="head")
+            attention = gr.HTML("", min_height=360, elem_id="attention")
+        with gr.Tab("Many texts"):
+            file = gr.File(
+                label=f"csv in UTF-8, {tables.MAX_ROWS:,} rows at most", file_types=[".csv"], elem_id="file"
+            )
+            column = gr.Textbox("text", label="Its column with the texts", elem_id="column")
+            run = gr.Button("Annotate", variant="primary", elem_id="annotate")
+            summary = gr.HTML(drawing.hint(UPLOAD), html_template=READ_OUT, min_height=220, elem_id="summary")
+            result = gr.File(label="Annotated csv", interactive=False, elem_id="result")
+
+        gr.on(
+            [button.click, text.submit],
+            ask,
+            [text, names, aspects],
+            [answers, asked, explained, relevance, attention],
+            api_name="ask",
+        )
+        answers.select(
+            choose, [asked, method], [explained, relevance, layer, head, attention], api_visibility="private"
+        )
+        method.input(explain_again, [asked, explained, method], [explained, relevance], api_visibility="private")
+        for slider in (layer, head):
+            slider.input(
+                attend, [explained, layer, head], attention, trigger_mode="always_last", api_visibility="private"
+            )
+        run.click(annotate, [file, column, names, aspects], [summary, result], api_name="annotate")
+    return page.queue(default_concurrency_limit=4, max_size=MAX_WAITING)
+
+
+def main():
+    asker = load_asker(os.environ.get("MODEL", "outputs/quickstart/seed-42"), os.environ.get("REVISION"))
+    build(asker).launch(theme=THEME, css_paths=STYLE, max_file_size="5mb", show_error=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""The demo as its visitors have it, in headless Chromium; and what it answers to many of them at once."""
+
+import csv
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from gradio_client import Client
+
+pytestmark = pytest.mark.demo
+ASPECTS = ["general", "price", "transit-location", "safety"]
+TEXT = "Camden is dear but safe, and near Soho."
+SHIFTS = """
+window.shifts = [];
+new PerformanceObserver(list => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts.push(entry.value);
+}).observe({type: 'layout-shift'});
+"""
+
+
+@pytest.fixture
+def open_page(browser, server):
+    """Opens the demo; it may load nothing from elsewhere, and no error may reach the console."""
+    contexts = []
+
+    def opened(**options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("request", lambda request: _note_request(page, server[0], request.url))
+        page.on("pageerror", lambda error: page.problems.append(str(error)))
+        page.on("console", lambda line: page.problems.append(line.text) if line.type == "error" else None)
+        page.goto(server[0])
+        page.get_by_label("Text", exact=True).wait_for()
+        return page
+
+    yield opened
+    for context in contexts:
+        assert [page.problems for page in context.pages] == [[]] * len(context.pages)
+        context.close()
+    assert "Traceback" not in "".join(server[1])
+
+
+def _note_request(page, own: str, url: str):
+    if not url.startswith((own, "data:", "blob:")):
+        page.problems.append(f"loads {url}")
+
+
+def ask(page, text: str = TEXT):
+    page.get_by_label("Text", exact=True).fill(text)
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator("#answers button, #answers [role=alert]").first.wait_for()
+
+
+def cells(page) -> list[tuple[str, str, str]]:
+    """Target, aspect and what is read out, of each answer."""
+    buttons = page.locator("#answers button").all()
+    return [
+        tuple(button.get_attribute(name) for name in ("data-target", "data-aspect", "aria-label"))
+        for button in buttons
+    ]
+
+
+def spoken(answer: dict) -> tuple[str, str, str]:
+    about = f"{answer['target']} {answer['aspect']}: {answer['label']}, {100 * answer['score']:.0f} percent."
+    return answer["target"], answer["aspect"], f"{about} Show why."
+
+
+def test_type_ask_and_click_an_answer(open_page, pipe):
+    page = open_page()
+    ask(page)
+    targets = {"Camden": "LOCATION1", "Soho": "LOCATION2"}
+    answers = {(answer["target"], answer["aspect"]): answer for answer in pipe(TEXT, targets=targets, return_all=True)}
+    expected = [spoken(answers[target, aspect]) for aspect in ASPECTS for target in targets]
+    assert cells(page) == expected
+    assert page.get_by_role("columnheader").all_inner_texts() == ["aspect", "Camden", "Soho"]
+    assert page.get_by_role("rowheader").all_inner_texts() == ASPECTS
+
+    page.get_by_role("button", name=re.compile("^Soho safety")).click()
+    page.locator('[data-why="Soho safety"]').wait_for()
+    asked = {"text": TEXT, "target": "Soho", "aspect": "safety"}
+    explained = pipe(asked, targets=targets, explain=True)
+    attention = pipe(asked, targets=targets, explain="attention")["words"]
+    marks = page.locator('[data-why="Soho safety"] mark')
+    assert marks.all_inner_texts() == [word["word"] for word in explained["words"]]
+    greatest = max(word["relevance"] for word in explained["words"])
+    shown = [float(mark.get_attribute("title")) for mark in marks.all()]
+    assert shown == pytest.approx([word["relevance"] / greatest for word in explained["words"]], abs=0.0051)
+    assert page.locator('[data-why="Soho safety"]').inner_text() == TEXT
+
+    layer, head = (int(page.locator(f"#{name} input[type=number]").input_value()) for name in ("layer", "head"))
+    assert page.locator("#attention tbody th").all_inner_texts() == [word["word"] for word in attention]
+    expected = [word["quasi_term"][layer - 1][head - 1] for word in attention]
+    assert contexts_shown(page) == pytest.approx(expected, abs=1e-4)
+    assert sum(min(0, value) for value in expected) == min(
+        sum(min(0, word["quasi_term"][layer][head]) for word in attention) for layer in range(2) for head in range(4)
+    )
+    other = head % 4 + 1
+    page.locator("#head input[type=number]").fill(str(other))
+    page.get_by_role("heading", name=f"layer {layer}, head {other}").wait_for()
+    expected = [word["quasi_term"][layer - 1][other - 1] for word in attention]
+    assert contexts_shown(page) == pytest.approx(expected, abs=1e-4)
+    page.get_by_label("integrated gradients").check()
+    page.locator("#relevance mark.against").first.wait_for()
+
+
+def contexts_shown(page) -> list[float]:
+    """What the context adds to or takes from each word."""
+    shown = [float(value) for value in page.locator("#attention tbody td:nth-child(4)").all_inner_texts()]
+    kinds = [bar.get_attribute("class") for bar in page.locator("#attention tbody i:nth-child(2)").all()]
+    assert kinds == ["subtracts" if value < 0 else "adds" for value in shown]
+    return shown
+
+
+def test_by_keyboard_alone(open_page):
+    page = open_page()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('#text') !== null"):
+            break
+    page.keyboard.type(TEXT)
+    page.keyboard.press("Shift+Enter")
+    page.locator("#answers button").first.wait_for()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.aspect === 'price'"):
+            break
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    page.locator('[data-why="Camden price"]').wait_for()
+    assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+
+
+def test_everything_that_takes_input_has_a_name(open_page):
+    page = open_page()
+    ask(page)
+    page.locator("#answers button").first.click()
+    page.locator("#attention table").wait_for()
+    page.get_by_role("tab", name="Many texts").click()
+    page.get_by_role("button", name="Annotate").wait_for()
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll('input, textarea, button')].filter(element => !(
+            element.innerText || element.ariaLabel || element.title || element.labels?.length
+            || element.type === 'file')).map(element => element.outerHTML)"""
+    )
+    assert nameless == []
+
+
+def test_an_example_and_names_of_ones_own(open_page):
+    page = open_page()
+    page.get_by_text("Hackney is cheap, while Kensington costs a fortune.").click()
+    page.get_by_label("Names of places").fill("kensington, Leeds")
+    page.get_by_label("price").uncheck()
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.locator("#answers button").first.wait_for()
+    assert [(target, aspect) for target, aspect, _ in cells(page)] == [
+        ("kensington", aspect) for aspect in ASPECTS if aspect != "price"
+    ]
+    assert "Not in the text: Leeds." in page.locator("#answers").inner_text()
+
+
+def test_annotate_a_csv_and_read_it_back(open_page, pipe, tmp_path: Path):
+    rows = [{"id": "ä1", "text": f"{name} is dear, she said"} for name in ("Camden", "Soho", "nobody")]
+    write(tmp_path / "own.csv", rows)
+    page = open_page()
+    page.get_by_role("tab", name="Many texts").click()
+    page.set_input_files("#file input[type=file]", tmp_path / "own.csv")
+    page.get_by_text("own.csv").wait_for()
+    page.get_by_role("button", name="Annotate").click()
+    page.locator("#summary table").wait_for()
+    with page.expect_download() as download:
+        page.locator("#result a").first.click()
+    download.value.save_as(tmp_path / "annotated.csv")
+    with (tmp_path / "annotated.csv").open(encoding="utf-8-sig", newline="") as file:
+        annotated = list(csv.DictReader(file))
+
+    expected = []
+    for row, name in zip(rows, ("Camden", "Soho", None), strict=True):
+        answers = pipe(row["text"], targets={name: "LOCATION1"}) if name else []
+        expected += [
+            row | {key: answer[key] for key in ("target", "aspect", "label")} | {"score": f"{answer['score']:.4f}"}
+            for answer in answers
+        ] or [row | dict.fromkeys(("target", "aspect", "label", "score"), "")]
+    assert annotated == expected
+    counted = {aspect: sum(row["aspect"] == aspect for row in annotated) for aspect in ASPECTS}
+    assert len(set(counted.values())) > 1
+    bars = page.locator("#summary tbody tr").all()
+    shown = {bar.locator("th").inner_text(): bar.locator("td").last.inner_text() for bar in bars}
+    for aspect, count in counted.items():
+        assert sum(map(int, re.findall(r"\d+", shown[aspect]))) == count
+
+
+def write(file: Path, rows: list[dict]):
+    with file.open("w", encoding="utf-8", newline="") as opened:
+        writer = csv.DictWriter(opened, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (bytes(range(256)) * 40, "The file is binary"),
+        ("text\nCaf\xe9 Soho\n".encode("latin-1"), "Line 2 is not in UTF-8"),
+        (b"review\nSoho\n", "There is no column 'text': the file has 'review'"),
+    ],
+)
+def test_files_that_are_no_csv(open_page, tmp_path: Path, content: bytes, told: str):
+    (tmp_path / "own.csv").write_bytes(content)
+    page = open_page()
+    page.get_by_role("tab", name="Many texts").click()
+    page.set_input_files("#file input[type=file]", tmp_path / "own.csv")
+    page.get_by_text("own.csv").wait_for()
+    page.get_by_role("button", name="Annotate").click()
+    assert told in page.get_by_role("alert").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("Soho is dear. " * 75_000, "The text has 1,050,000 characters: give 5,000 at most."),
+        (" ", "There is nothing to read"),
+        ("nothing that has a name", "No name was found in the text"),
+    ],
+)
+def test_texts_that_are_not_to_be_asked_about(open_page, text: str, told: str):
+    page = open_page()
+    ask(page, text)
+    assert told in page.get_by_role("alert").inner_text()
+    ask(page)
+    page.locator("#answers button").first.wait_for()  # the next one is answered
+
+
+def test_what_a_visitor_types_is_text(open_page):
+    page = open_page()
+    text = '<img src=x onerror="window.hit=1"> Soho <b>&amp; </script><script>window.hit=1</script>${window.hit=1}'
+    page.get_by_label("Names of places").fill("Soho, <b>")
+    ask(page, text)
+    page.locator("#answers button").first.click()
+    page.locator("#relevance mark").first.wait_for()
+    assert page.locator("#relevance .text").inner_text() == text
+    assert page.evaluate("window.hit") is None
+    assert page.locator("#answers img, #relevance img, #answers b b").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1000])
+def test_layout(open_page, width: int, scheme: str):
+    """No sideways scrolling, nothing that moves once it is loaded, and text that can be read on what is behind it."""
+    page = open_page(color_scheme=scheme, viewport={"width": width, "height": 800})
+    page.get_by_role("button", name="Camden is far").wait_for()
+    page.wait_for_timeout(500)
+    page.evaluate(SHIFTS)
+    ask(page)
+    page.locator("#answers button").first.click()
+    page.locator("#attention table").wait_for()
+    page.wait_for_timeout(600)  # what comes later than half a second after a click counts as a shift
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    assert sum(page.evaluate("window.shifts")) < 0.1  # "good" by the Web Vitals
+    for part in ("button b", "button small", "caption", "#relevance mark", "#attention td", ".legend"):
+        assert min(page.evaluate(CONTRAST, part)) >= 4.5, part  # WCAG 2, AA
+
+
+CONTRAST = """selector => {
+    const parse = color => { const [r, g, b, a] = color.match(/[\\d.]+/g).map(Number); return [r, g, b, a ?? 1]; };
+    const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3]));
+    const luminance = color => color.map(value => value / 255)
+        .map(value => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+        .reduce((sum, value, i) => sum + value * [0.2126, 0.7152, 0.0722][i], 0);
+    return [...document.querySelectorAll(selector)].filter(element => element.checkVisibility()).map(element => {
+        const layers = [];
+        let opacity = 1;
+        for (let at = element; at; at = at.parentElement) {
+            layers.unshift(parse(getComputedStyle(at).backgroundColor));
+            opacity *= getComputedStyle(at).opacity;
+        }
+        const behind = layers.reduce((below, layer) => over(layer, below), [255, 255, 255]);
+        const ink = parse(getComputedStyle(element).color);
+        const [one, other] = [over([ink[0], ink[1], ink[2], ink[3] * opacity], behind), behind].map(luminance);
+        return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    });
+}"""
+
+
+def test_twenty_at_once(server, pipe):
+    names = ("Camden", "Soho", "Hackney", "Peckham")
+    opinions = ("dear", "safe", "cheap", "far", "dull")
+    texts = [f"{name} is {opinion}" for name in names for opinion in opinions]
+    clients = [Client(server[0], verbose=False) for _ in texts]
+
+    def asked(numbered):
+        client, text = numbered
+        return client.predict(text, "", ASPECTS, api_name="/ask")[0]
+
+    with ThreadPoolExecutor(len(texts)) as pool:
+        given = list(pool.map(asked, zip(clients, texts, strict=True)))
+    assert len(set(given)) == len(texts)
+    for text, table in zip(texts, given, strict=True):
+        expected = pipe(text, targets={text.split()[0]: "LOCATION1"}, return_all=True)
+        shown = re.findall(r'aria-label="([^"]+)"', table)
+        assert [label for label in shown if label != "Answers"] == [spoken(answer)[2] for answer in expected]
+
+
+def test_a_model_without_targets_is_not_asked_for_names(space, pipe):
+    asker = space("asking").Asker(pipe)
+    for targets in (["LOCATION1"], []):
+        asker.targets = targets
+        components = space("app").build(asker).config["components"]
+        fields = {component["props"].get("elem_id"): component["props"] for component in components}
+        assert fields["names"]["visible"] is bool(targets)
+        assert fields["aspects"]["value"] == ASPECTS
+
+
+def test_a_model_that_is_not_there(start_app, tmp_path: Path):
+    process = start_app(tmp_path / "absent")
+    printed, _ = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert f"MODEL='{tmp_path / 'absent'}' is no checkpoint" in printed
+    assert "Traceback" not in printed

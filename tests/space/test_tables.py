@@ -1,0 +1,51 @@
+"""The csv files that visitors of the demo give, and get."""
+
+from pathlib import Path
+
+import pytest
+
+ANSWER = {"target": "Soho", "aspect": "price", "label": "negative", "score": 0.98765, "present": 0.99}
+
+
+@pytest.fixture
+def tables(space):
+    return space("tables")
+
+
+def test_read_and_write(tables, tmp_path: Path):
+    """With what spreadsheets make of csv: a mark at the start, Windows' line ends, line ends in cells."""
+    (tmp_path / "own.csv").write_bytes('\ufeffid,text\r\n1,"Soho, ""dear""\nand caf\u00e9"\r\n\r\n2,\r\n'.encode())
+    columns, rows = tables.read(tmp_path / "own.csv", "text")
+    assert columns == ["id", "text"]
+    assert rows == [{"id": "1", "text": 'Soho, "dear"\nand caf\u00e9'}, {"id": "2", "text": ""}]
+    annotated = [*tables.annotated(rows[0], [ANSWER, ANSWER]), *tables.annotated(rows[1], [])]
+    tables.write(tmp_path / "annotated.csv", columns, annotated)
+    added = {"target": "Soho", "aspect": "price", "label": "negative", "score": "0.9877"}
+    nothing = dict.fromkeys(added, "")
+    assert annotated == [{**rows[0], **added}] * 2 + [{**rows[1], **nothing}]
+    content = (tmp_path / "annotated.csv").read_bytes().decode("utf-8")
+    assert content.startswith("\ufeffid,text,target,aspect,label,score\r\n")
+    assert content.endswith('caf\u00e9",Soho,price,negative,0.9877\r\n2,,,,,\r\n')
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "There is no column 'text': the file has none"),
+        (b"text\n", "has no rows"),
+        (b"id;text\n1;Soho\n", "There is no column 'text': the file has 'id;text'"),
+        (b"id,text\n1,Soho,dear\n", "Line 2 has 3 cells, the header 2"),
+        (b"text,text\nSoho,Soho\n", "there would be two of 'text'"),
+        (b"text,label\nSoho,x\n", "there would be two of 'label'"),
+        (b'text\n"Soho', "Line 2 is no csv: unexpected end of data"),
+        (b"text\n" + b"S" * 200_000, "Line 2 is no csv: field larger than field limit"),
+        (b"text\nSo\0ho\n", "The file is binary"),
+        ("text\nSoho\n".encode("utf-16"), "The file is binary"),
+        (b"text\n\nCaf\xe9\n", "Line 3 is not in UTF-8"),
+        (b"text\n" + b"Soho\n" * 1001, "more than 1,000 rows: examples/annotate.py takes any number"),
+    ],
+)
+def test_what_is_no_such_file(tables, tmp_path: Path, content: bytes, told: str):
+    (tmp_path / "own.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=told):
+        tables.read(tmp_path / "own.csv", "text")
