@@ -10,10 +10,11 @@ where it was stopped.
 import hashlib
 import json
 import logging
-import shutil
+import signal
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, fields
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from datasets import Dataset
 from scipy.special import softmax
 from transformers import DataCollatorWithPadding, PreTrainedConfig, set_seed
 
+import checkpoints
 from backbones import build_config, load_model, load_tokenizer, resolve_backbone
 from calibration import calibration_errors, fit_temperature
 from collating import CollatorOfTexts
@@ -45,6 +47,7 @@ from training_arguments import (
 
 logger = logging.getLogger("run_absa")
 
+STOPPED = 128 + signal.SIGTERM  # the exit status of a run that was told to stop, as shells have it
 DATASETS_WITH_A_METRIC = ("sentihood", "semeval2014")
 BOOTSTRAP = 1000  # resamples of the sentences for the 95% intervals of results.json: <score>_low and <score>_high
 # Arguments of the Trainer that cannot change the result; a run goes on only where all others are as they were.
@@ -223,16 +226,20 @@ def train_one(
     )
     if data_arguments.oracle:
         trainer.add_callback(ScoreTestSplit(lambda: scores_of("test", predict(trainer, encoded["test"]))))
-    last_checkpoint = last_complete_checkpoint(folder)
+    last_checkpoint = checkpoints.last_complete(folder)
     if last_checkpoint is not None:
         logger.warning("going on from %s", last_checkpoint)
-    trained = trainer.train(resume_from_checkpoint=last_checkpoint)
+    trained = trainer.train(resume_from_checkpoint=last_checkpoint and str(last_checkpoint))
+    if trainer.stop.stopped:
+        logger.warning("stopped after step %d; run the same command again to go on", trainer.state.global_step)
+        raise SystemExit(STOPPED)
     logits = {
         name: by_row(predict(trainer, entries), numbers[name]) for name, entries in encoded.items() if name != "train"
     }
     temperature = fit_temperature(logits["validation"], validation_labels)
     model.config.calibration_temperature = temperature
-    trainer.save_model(folder)
+    with checkpoints.writing(folder, lambda: str(checkpoints.last_complete(folder))):
+        trainer.save_model(folder)
     best = trainer.state.best_global_step
     return logits, {
         "best_step": best,
@@ -251,13 +258,6 @@ def by_row(predictions: np.ndarray, numbers: list[list[int]]) -> np.ndarray:
     for own, of_entry in zip(numbers, predictions, strict=True):
         logits[own] = of_entry[: len(own)]
     return logits
-
-
-def last_complete_checkpoint(folder: Path) -> str | None:
-    """The checkpoint to go on from: the state is what the Trainer writes last, so one that was cut off has none."""
-    states = folder.glob("checkpoint-*/trainer_state.json")
-    folders = sorted((state.parent for state in states), key=lambda path: int(path.name.rsplit("-", 1)[-1]))
-    return str(folders[-1]) if folders else None
 
 
 def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_by: str) -> ABSATrainingArguments:
@@ -420,13 +420,15 @@ def main(argv: list[str]):
     for seed in data_arguments.seeds:
         folder = output_dir / f"seed-{seed}"
         finished = folder / "results.json"
-        if not finished.is_file():
-            result = run_seed(seed, folder, task, model_arguments, data_arguments, training_arguments)
-            if state.is_main_process:
-                write_json(finished, result)
-                for checkpoint in folder.glob("**/checkpoint-*"):  # the best is saved beside, the rest has served
-                    shutil.rmtree(checkpoint)
-            state.wait_for_everyone()
+        with checkpoints.only_here(folder) if state.is_main_process else nullcontext():
+            if not finished.is_file():
+                result = run_seed(seed, folder, task, model_arguments, data_arguments, training_arguments)
+                if state.is_main_process:
+                    write_json(finished, result)
+                state.wait_for_everyone()
+            if state.is_main_process:  # the best is saved beside, the rest has served
+                for checkpoint in list(folder.glob("**/checkpoint-*")):
+                    checkpoints.remove(checkpoint)
         results[seed] = json.loads(finished.read_text(encoding="utf-8"))
 
     if not state.is_main_process:

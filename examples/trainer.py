@@ -1,13 +1,17 @@
-"""The Trainer, with this project's order of rows, learning rates and looks at the test split."""
+"""The Trainer, with this project's order of rows, learning rates, whole checkpoints and looks at the test split."""
 
+import signal
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import numpy as np
 import torch
 from datasets import Dataset
 from torch.utils.data import SequentialSampler
 from transformers import Trainer, TrainerCallback
+from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
+import checkpoints
 from optimisation import parameter_groups
 from sampling import TrainingOrder
 
@@ -20,6 +24,38 @@ class EpochOfTheOrder(TrainerCallback):
 
     def on_epoch_begin(self, args, state, control, **kwargs):
         self.trainer.order.set_epoch(int(state.epoch or 0))
+
+
+class SaveAndStop(TrainerCallback):
+    """On SIGTERM the step is brought to its end, saved, and training stops, on all processes after the same step.
+
+    (The Trainer's own `enable_jit_checkpoint` saves in the middle of a step, on each process when its signal comes.)
+    """
+
+    def __init__(self, trainer: "ABSATrainer"):
+        self.accelerator = trainer.accelerator
+        self.told = False
+        self.stopped = False
+
+    def on_train_begin(self, args, state, control, **kwargs):
+        self.before = signal.signal(signal.SIGTERM, self._note)
+
+    def on_train_end(self, args, state, control, **kwargs):
+        signal.signal(signal.SIGTERM, self.before)
+
+    def _note(self, signum, frame):
+        self.told = True
+
+    def on_step_end(self, args, state, control, **kwargs):
+        told = self.told
+        if self.accelerator.num_processes > 1:
+            told = bool(self.accelerator.reduce(torch.tensor(float(told), device=self.accelerator.device)))
+        if told and state.global_step < state.max_steps:
+            self.stopped = control.should_save = control.should_training_stop = True
+
+    def on_epoch_end(self, args, state, control, **kwargs):
+        if self.stopped:  # in the middle of it: what is done at its end is done when the run has gone on
+            control.should_log = control.should_evaluate = control.should_save = False
 
 
 class ScoreTestSplit(TrainerCallback):
@@ -36,12 +72,17 @@ class ScoreTestSplit(TrainerCallback):
 
 
 class ABSATrainer(Trainer):
-    """The Trainer with this project's order of training rows and learning rates; evaluation rows keep their order."""
+    """The Trainer with this project's order of training rows, learning rates and checkpoints.
+
+    Evaluation rows keep their order.
+    """
 
     def __init__(self, *args, balance_labels: bool, **kwargs):
         super().__init__(*args, **kwargs)
         self.balance_labels = balance_labels
         self.add_callback(EpochOfTheOrder(self))
+        self.stop = SaveAndStop(self)
+        self.add_callback(self.stop)
 
     def _get_train_sampler(self, train_dataset=None) -> TrainingOrder:
         rows = train_dataset if train_dataset is not None else self.train_dataset
@@ -66,6 +107,26 @@ class ABSATrainer(Trainer):
                 args.layer_decay,
             )
         return optimizer, options
+
+    def _save_checkpoint(self, model, trial):
+        """As the Trainer, but older checkpoints are removed only when this one is whole.
+
+        Raises:
+            OSError: if it cannot be written; those before it stay.
+        """
+        folder = Path(self._get_output_dir(trial=trial))
+        checkpoint = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
+        limit, self.args.save_total_limit = self.args.save_total_limit, None
+        try:
+            with checkpoints.writing(checkpoint, lambda: str(checkpoints.last_complete(folder) or "the start")):
+                super()._save_checkpoint(model, trial)
+                self.accelerator.wait_for_everyone()
+                if self.args.should_save:
+                    checkpoints.mark_complete(checkpoint)
+        finally:
+            self.args.save_total_limit = limit
+        if self.args.should_save:
+            checkpoints.keep(folder, limit, self.state.best_model_checkpoint)
 
     def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
         # The Trainer's own would group these rows by length too, and their predictions come back in that order.

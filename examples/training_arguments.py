@@ -193,7 +193,7 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
     """
     parser = HfArgumentParser((ModelArguments, DataArguments, ABSATrainingArguments))
     if argv and argv[0].endswith((".yaml", ".yml", ".json")):
-        recipe_file = Path(argv.pop(0))
+        recipe_file, argv = Path(argv[0]), argv[1:]
         if not recipe_file.is_file():
             raise FileNotFoundError(f"recipe {recipe_file} does not exist: see configuration/recipes")
         recipe = yaml.safe_load(recipe_file.read_text(encoding="utf-8"))  # JSON is YAML too

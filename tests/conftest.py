@@ -215,6 +215,19 @@ def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]
 
 
 @pytest.fixture(scope="session")
+def stops(run_script) -> Callable[..., list[dict]]:
+    """Trains, is stopped some times, see examples/kill_training.py, and goes on to the end; what each stop left."""
+
+    def run(times: int, *words: str | Path) -> list[dict]:
+        if not hasattr(os, "fork"):
+            pytest.skip("this system has no fork, by which these tests start many processes in seconds")
+        printed = run_script(REPO_ROOT / "tests/examples/kill_training.py", str(times), *words, timeout=900).stdout
+        return [json.loads(line) for line in printed.splitlines()]
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def example(repo_root: Path) -> Callable:
     """Imports a module of examples/, which lies on no path but that of the scripts there."""
 

@@ -141,15 +141,18 @@ def test_finished_seeds_are_kept_and_other_arguments_refused(finished_run, recip
         run_in_process("run_absa", [str(recipe), "--output_dir", str(folder), "--learning_rate", "1e-4"])
 
 
-def test_killed_run_goes_on_to_the_same_numbers_and_an_oracle_changes_none(
-    tmp_path: Path, finished_run, recipe: Path, run_script
+def test_stopped_run_goes_on_to_the_same_numbers_and_an_oracle_changes_none(
+    tmp_path: Path, finished_run, recipe: Path, stops
 ):
-    words = [recipe, "--output_dir", tmp_path / "run", "--seeds", "1", "--oracle", "true"]
-    killed = run_script(Path(__file__).with_name("kill_run_absa.py"), *words, check=False)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr[-4000:]
-    assert len(list((tmp_path / "run" / "seed-1").glob("checkpoint-*"))) == 1
-    went_on = run_script(SCRIPT, *words)
-    assert "going on from" in went_on.stderr
+    told = stops(4, recipe, "--output_dir", tmp_path / "run", "--seeds", "1", "--oracle", "true")
+    assert [stop["status"] for stop in told] == [
+        -signal.SIGKILL,
+        -signal.SIGKILL,
+        128 + signal.SIGTERM,
+        -signal.SIGKILL,
+    ]
+    name = "seed-1/model.safetensors"
+    assert (tmp_path / "run" / name).read_bytes() == (finished_run[0] / name).read_bytes()
     name = "seed-1/test_probabilities.parquet"
     pd.testing.assert_frame_equal(
         pd.read_parquet(tmp_path / "run" / name), pd.read_parquet(finished_run[0] / name), check_exact=True
@@ -259,18 +262,6 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
     assert len(table) == 24
     assert table[["p_good", "p_bad"]].notna().all(axis=None)
     assert json.loads((tmp_path / "run" / "all_results.json").read_text())["split"] == "validation"
-
-
-def test_a_checkpoint_that_was_cut_off_is_passed_over(tmp_path: Path, example):
-    last_complete_checkpoint = example("run_absa").last_complete_checkpoint
-    assert last_complete_checkpoint(tmp_path / "absent") is None
-    for step in (9, 10, 200):
-        (tmp_path / f"checkpoint-{step}").mkdir()
-        (tmp_path / f"checkpoint-{step}" / "model.safetensors").touch()
-    assert last_complete_checkpoint(tmp_path) is None
-    for step in (9, 10):
-        (tmp_path / f"checkpoint-{step}" / "trainer_state.json").touch()
-    assert last_complete_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
 
 
 @pytest.mark.parametrize(
