@@ -32,8 +32,6 @@ from accelerate.utils import broadcast_object_list, parse_flag_from_env
 from tqdm import tqdm
 from transformers import (
     AutoConfig,
-    AutoModelForSequenceClassification,
-    AutoTokenizer,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -50,7 +48,7 @@ from annotation_files import (
     write_shard,
 )
 from arguments import parse
-from backbones import naming
+from backbones import load_classifier, naming
 from corpus import Columns, Reject, Row, Shards, Source, find_files, read_shards, scan, shown
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 from modeling_qacg_bert.names_qacg_bert import OwnNames
@@ -199,16 +197,7 @@ def load_checkpoint(checkpoint: str) -> tuple[PreTrainedModel, PreTrainedTokeniz
             Contexts.from_config(config)
         except ValueError as error:
             raise ValueError(f"checkpoint={checkpoint} is no aspect-sentiment model: {error}") from error
-        model, loading = AutoModelForSequenceClassification.from_pretrained(
-            checkpoint, dtype=torch.float32, output_loading_info=True
-        )
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    if loading["missing_keys"]:
-        raise ValueError(
-            f"checkpoint={checkpoint} lacks {len(loading['missing_keys'])} weights, such as "
-            f"{min(loading['missing_keys'])}: give one that examples/run_absa.py has trained"
-        )
-    return model.eval(), tokenizer
+    return load_classifier("checkpoint", checkpoint, dtype=torch.float32)
 
 
 def digest(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:

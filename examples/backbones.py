@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
@@ -66,11 +67,48 @@ def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedMode
         name: its folder or Hub id.
         options: of `from_pretrained` of the model.
     Raises:
-        FileNotFoundError: if it is not there.
+        FileNotFoundError: if it is not there, or not as safetensors: what else holds weights can run code.
+        ValueError: if its weights cannot be read, are not all there, or are not all numbers.
     """
-    with naming(argument, name):
-        model = AutoModelForSequenceClassification.from_pretrained(name, **options)
-        return model.eval(), AutoTokenizer.from_pretrained(name)
+    _check_shards(argument, Path(name))
+    try:
+        with naming(argument, name):
+            model, loading = AutoModelForSequenceClassification.from_pretrained(
+                name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
+            )
+            tokenizer = AutoTokenizer.from_pretrained(name)
+    except SafetensorError as error:
+        raise ValueError(f"{argument}={name} has weights that cannot be read ({error}): copy it again") from error
+    wrong = {
+        "lacks": sorted(loading["missing_keys"]),
+        "has other sizes in": sorted(key for key, *_ in loading["mismatched_keys"]),
+        "is not finite in": [key for key, weight in model.state_dict().items() if not weight.isfinite().all()],
+    }
+    for fault, keys in wrong.items():
+        if keys:
+            raise ValueError(
+                f"{argument}={name} {fault} {len(keys)} weights: {_listed(keys)}. Its answers would be random: give a "
+                "checkpoint that examples/run_absa.py has trained, or train it again"
+            )
+    return model.eval(), tokenizer
+
+
+def _check_shards(argument: str, folder: Path):
+    """An index of shards names files beside it, and none elsewhere."""
+    for index in folder.glob("*.safetensors.index.json"):
+        try:
+            shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{argument}={folder}: {index.name} is no index of shards ({error!r}): copy it again"
+            ) from error
+        elsewhere = sorted(shard for shard in map(str, shards) if Path(shard).name != shard)
+        if elsewhere:
+            raise ValueError(f"{argument}={folder}: {index.name} names files outside of it, {_listed(elsewhere)}")
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def resolve_backbone(name: str) -> str:

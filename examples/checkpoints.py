@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from results import write_json
 logger = logging.getLogger("run_absa")
 
 MARK = "complete.json"
+LOCK = ".lock"
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -57,8 +57,8 @@ def last_complete(folder: Path) -> Path | None:
 
 
 @contextmanager
-def writing(path: Path, goes_on_from: Callable[[], str]):
-    """Says what to do where something cannot be written; what there is of it is removed, to make room.
+def writing(path: Path, is_owner: bool):
+    """Says what to do where something cannot be written; its owner removes what there is of a checkpoint, for room.
 
     Raises:
         OSError: for any error, since the system, PyTorch and safetensors have each their own for a full disk.
@@ -66,12 +66,12 @@ def writing(path: Path, goes_on_from: Callable[[], str]):
     try:
         yield
     except Exception as error:
-        if path.name.startswith(PREFIX_CHECKPOINT_DIR) and path.is_dir():
+        if is_owner and path.name.startswith(PREFIX_CHECKPOINT_DIR) and path.is_dir():
             remove(path)
         free = shutil.disk_usage(path.parent).free // 2**20
         raise OSError(
-            f"{path} cannot be written ({error}); {free} MiB are free there: make room and run the same command "
-            f"again, and it goes on from {goes_on_from()}"
+            f"{path} cannot be written ({error}; {free} MiB are free there): mend that and run the same command "
+            "again, which goes on from the last checkpoint that is whole"
         ) from error
 
 
@@ -83,19 +83,32 @@ def only_here(folder: Path):
         ValueError: if another does.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK, timeout=0)
     try:
-        with FileLock(folder / ".lock", timeout=0):
-            yield
+        lock.acquire()
     except Timeout:
         raise ValueError(
             f"another process is training into {folder}: wait for it or stop it, or give another --output_dir"
         ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_taken(folder: Path) -> bool:
+    """Whether a process is training into a folder."""
+    try:
+        with FileLock(folder / LOCK, timeout=0):
+            return False
+    except Timeout:
+        return True
 
 
 def remove(checkpoint: Path):
     """Removes a checkpoint, its mark first: one that is removed in part is none."""
     (checkpoint / MARK).unlink(missing_ok=True)
-    shutil.rmtree(checkpoint)
+    shutil.rmtree(checkpoint, ignore_errors=True)
 
 
 def keep(folder: Path, limit: int | None, best: str | None):

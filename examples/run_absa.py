@@ -230,7 +230,7 @@ def train_one(
     if last_checkpoint is not None:
         logger.warning("going on from %s", last_checkpoint)
     trained = trainer.train(resume_from_checkpoint=last_checkpoint and str(last_checkpoint))
-    if trainer.stop.stopped:
+    if trainer.stop.agreed():
         logger.warning("stopped after step %d; run the same command again to go on", trainer.state.global_step)
         raise SystemExit(STOPPED)
     logits = {
@@ -238,7 +238,7 @@ def train_one(
     }
     temperature = fit_temperature(logits["validation"], validation_labels)
     model.config.calibration_temperature = temperature
-    with checkpoints.writing(folder, lambda: str(checkpoints.last_complete(folder))):
+    with checkpoints.writing(folder, arguments.should_save):
         trainer.save_model(folder)
     best = trainer.state.best_global_step
     return logits, {
@@ -367,10 +367,17 @@ def rows_about(rows: Rows, pair: tuple[str, str] | None) -> list[int]:
     return [number for number, row_pair in enumerate(pairs) if pair is None or row_pair == pair]
 
 
-def check_same_run(output_dir: Path, described: dict):
-    """A folder holds one run: started again with other arguments or data, it would mix two."""
+def check_same_run(output_dir: Path, described: dict, own: Path):
+    """A folder holds one run: started again with other arguments or data, it would mix two.
+
+    Its own seed's folder is this process's, see `checkpoints.only_here`.
+    """
     record = output_dir / "arguments.json"
-    begun = any(output_dir.glob("seed-*/**/trainer_state.json")) or any(output_dir.glob("seed-*/results.json"))
+    begun = (
+        any(output_dir.glob("seed-*/**/trainer_state.json"))
+        or any(output_dir.glob("seed-*/results.json"))
+        or any(checkpoints.is_taken(folder) for folder in output_dir.glob("seed-*") if folder != own)
+    )
     if not (record.is_file() and begun):
         write_json(record, described)
         return
@@ -408,19 +415,20 @@ def main(argv: list[str]):
     described = {**asdict(model_arguments), **asdict(data_arguments)}
     described |= {name: getattr(training_arguments, name) for name in RECIPE_ARGUMENTS}
     described["world_size"] = training_arguments.world_size
-    if state.is_main_process:
-        all_arguments = {
-            name: value
-            for name, value in training_arguments.to_dict().items()
-            if name not in HARMLESS_ARGUMENTS and not name.startswith(HARMLESS_PREFIXES)
-        }
-        check_same_run(output_dir, {**all_arguments, **described, "data_sha256": digest(task.splits)})
+    all_arguments = {
+        name: value
+        for name, value in training_arguments.to_dict().items()
+        if name not in HARMLESS_ARGUMENTS and not name.startswith(HARMLESS_PREFIXES)
+    }
 
     results = {}
     for seed in data_arguments.seeds:
         folder = output_dir / f"seed-{seed}"
         finished = folder / "results.json"
         with checkpoints.only_here(folder) if state.is_main_process else nullcontext():
+            if state.is_main_process:
+                run = {**all_arguments, **described, "data_sha256": digest(task.splits)}
+                check_same_run(output_dir, run, folder)
             if not finished.is_file():
                 result = run_seed(seed, folder, task, model_arguments, data_arguments, training_arguments)
                 if state.is_main_process:

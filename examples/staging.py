@@ -9,9 +9,8 @@ import evaluate
 import yaml
 from datasets import DatasetDict
 from huggingface_hub import DatasetCardData, RepoCard
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from backbones import naming
+from backbones import load_classifier
 from datasets_scripts import export_parquet, load_absa_dataset
 from model_card import Run, model_card
 from modeling_qacg_bert import Contexts
@@ -27,14 +26,7 @@ def stage_model(folder: Path, staged: Path, arguments):
         FileNotFoundError, ValueError: if it is no trained classifier, or one of several.
     """
     checkpoint = checkpoint_in(folder)
-    with naming("folder", str(checkpoint)):
-        model, loading = AutoModelForSequenceClassification.from_pretrained(checkpoint, output_loading_info=True)
-        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    if loading["missing_keys"]:
-        raise ValueError(
-            f"folder={checkpoint} lacks the weights {', '.join(sorted(loading['missing_keys'])[:5])}: it is no "
-            "trained classifier; give the folder of a seed that examples/run_absa.py has finished"
-        )
+    model, tokenizer = load_classifier("folder", str(checkpoint))
     Contexts.from_config(model.config)  # for its error: without names no one can ask the model anything
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise ValueError(f"folder={checkpoint} has no tokenizer: put the one it was trained with beside the weights")

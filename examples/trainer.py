@@ -46,16 +46,21 @@ class SaveAndStop(TrainerCallback):
     def _note(self, signum, frame):
         self.told = True
 
+    def agreed(self) -> bool:
+        """Whether any process was told to stop."""
+        if self.accelerator.num_processes == 1:
+            return self.told
+        return bool(self.accelerator.reduce(torch.tensor(float(self.told), device=self.accelerator.device)))
+
     def on_step_end(self, args, state, control, **kwargs):
-        told = self.told
-        if self.accelerator.num_processes > 1:
-            told = bool(self.accelerator.reduce(torch.tensor(float(told), device=self.accelerator.device)))
-        if told and state.global_step < state.max_steps:
+        if self.agreed() and state.epoch != int(state.epoch):
             self.stopped = control.should_save = control.should_training_stop = True
 
     def on_epoch_end(self, args, state, control, **kwargs):
         if self.stopped:  # in the middle of it: what is done at its end is done when the run has gone on
             control.should_log = control.should_evaluate = control.should_save = False
+        elif self.agreed() and state.global_step < state.max_steps:
+            self.stopped = control.should_save = control.should_training_stop = True
 
 
 class ScoreTestSplit(TrainerCallback):
@@ -80,6 +85,8 @@ class ABSATrainer(Trainer):
     def __init__(self, *args, balance_labels: bool, **kwargs):
         super().__init__(*args, **kwargs)
         self.balance_labels = balance_labels
+        # The Trainer would remove checkpoints before a new one is whole and, at the end, all but the best.
+        self.checkpoint_limit, self.args.save_total_limit = self.args.save_total_limit, None
         self.add_callback(EpochOfTheOrder(self))
         self.stop = SaveAndStop(self)
         self.add_callback(self.stop)
@@ -116,17 +123,13 @@ class ABSATrainer(Trainer):
         """
         folder = Path(self._get_output_dir(trial=trial))
         checkpoint = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-        limit, self.args.save_total_limit = self.args.save_total_limit, None
-        try:
-            with checkpoints.writing(checkpoint, lambda: str(checkpoints.last_complete(folder) or "the start")):
-                super()._save_checkpoint(model, trial)
-                self.accelerator.wait_for_everyone()
-                if self.args.should_save:
-                    checkpoints.mark_complete(checkpoint)
-        finally:
-            self.args.save_total_limit = limit
+        with checkpoints.writing(checkpoint, self.args.should_save):
+            super()._save_checkpoint(model, trial)
+        self.accelerator.wait_for_everyone()
         if self.args.should_save:
-            checkpoints.keep(folder, limit, self.state.best_model_checkpoint)
+            with checkpoints.writing(checkpoint, self.args.should_save):
+                checkpoints.mark_complete(checkpoint)
+            checkpoints.keep(folder, self.checkpoint_limit, self.state.best_model_checkpoint)
 
     def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
         # The Trainer's own would group these rows by length too, and their predictions come back in that order.

@@ -218,6 +218,11 @@ class AspectSentimentPipeline(Pipeline):
                 for (row, part), answer in zip(batch, answers, strict=True):
                     own = numbers[row][part]
                     logits[own] = answer[: len(own)]
+        if not logits.isfinite().all():
+            raise ValueError(
+                "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "
+                "dtype=torch.float32, or another"
+            )
         return self.postprocess({"questions": questions, "logits": logits, "truncated": truncated}, **of_answers)
 
     def _encode(self, questions: list[Question]) -> tuple[dict[str, list], list[list[int]]]:

@@ -17,7 +17,7 @@ from transformers import pipeline
 
 import drawing
 import tables
-from asking import Asked, Asker
+from asking import Asked, Asker, Explained
 
 HOUR = 3600
 MAX_WAITING = 64  # visitors in the queue; whoever comes then is told that the demo is busy
@@ -64,50 +64,70 @@ def load_asker(model: str, revision: str | None) -> Asker:
     return Asker(pipe)
 
 
-def names_between_commas(written: str) -> list[str]:
-    return [name.strip() for name in written.split(",") if name.strip()]
+def names_between_commas(written: str | None) -> list[str]:
+    return list(dict.fromkeys(name.strip() for name in (written or "").split(",") if name.strip()))
 
 
 def build(asker: Asker) -> gr.Blocks:
     """The page; each function in it takes what its inputs hold and returns what its outputs shall show."""
 
-    def ask(text: str, names: str, aspects: list[str]):
+    def ask(text: str | None, names: str | None, aspects: list[str]):
         try:
-            asked = asker.ask(text, names_between_commas(names), aspects)
+            asked = asker.ask(text or "", names_between_commas(names), aspects)
         except ValueError as error:
             return drawing.message(str(error)), None, None, drawing.hint(WHY), ""
-        return drawing.table(asked.answers, asked.missing), asked, None, drawing.hint(WHY), ""
-
-    def explain(asked: Asked, target: str, aspect: str, method: str):
-        answer = asker.explain(asked, target, aspect, method)
-        return answer, drawing.relevance(asked.text, answer)
+        return drawing.table(asked.answers, asked.notes), asked, None, drawing.hint(WHY), ""
 
     def choose(asked: Asked, method: str, event: gr.EventData):
-        answer, relevance = explain(asked, event.name, event.aspect, method)
-        layer, head = asker.most_subtracting(answer)
-        return answer, relevance, layer, head, drawing.attention(answer, layer, head)
+        try:
+            explained = asker.explain(asked, event.name, event.aspect, method)
+        except ValueError as error:
+            return None, drawing.message(str(error)), gr.skip(), gr.skip(), ""
+        layer, head = asker.most_subtracting(explained)
+        return explained, draw_relevance(asked, explained), layer, head, attend(explained, layer, head)
 
-    def explain_again(asked: Asked | None, explained: dict | None, method: str):
+    def explain_again(asked: Asked | None, explained: Explained | None, method: str):
         if explained is None:
             return None, drawing.hint(WHY)
-        return explain(asked, explained["target"], explained["aspect"], method)
+        try:
+            again = asker.explain(asked, explained.answer["target"], explained.answer["aspect"], method)
+        except ValueError as error:
+            return explained, drawing.message(str(error))
+        return again, draw_relevance(asked, again)
 
-    def attend(explained: dict | None, layer: int, head: int):
-        return "" if explained is None else drawing.attention(explained, layer, head)
+    def draw_relevance(asked: Asked, explained: Explained) -> str:
+        names = {method: name for name, method in METHODS}
+        return drawing.relevance(asked.text, explained.answer, names[explained.method].partition(" (")[0])
 
-    def annotate(file: str | None, column: str, names: str, aspects: list[str], progress=gr.Progress()):  # noqa: B008
+    def attend(explained: Explained | None, layer: int, head: int) -> str:
+        if explained is None:
+            return ""
+        words = [word["word"] for word in explained.answer["words"]]
+        whole = explained.attention[:, layer - 1, head - 1]
+        quasi_term = torch.zeros_like(explained.attention) if explained.quasi_term is None else explained.quasi_term
+        quasi = quasi_term[:, layer - 1, head - 1]
+        return drawing.attention(words, whole.tolist(), quasi.tolist(), layer, head)
+
+    def annotate(
+        file: str | None,
+        column: str | None,
+        names: str | None,
+        aspects: list[str],
+        progress=gr.Progress(),  # noqa: B008 (by this Gradio knows that it is wanted)
+    ):
         if file is None:
             return drawing.message("Give a csv file first."), None
         try:
-            columns, rows = tables.read(file, column.strip())
-            texts = [row[column.strip()] for row in rows]
+            columns, rows = tables.read(file, (column or "").strip())
+            texts = [row[(column or "").strip()] for row in rows]
             counts = {aspect: Counter() for aspect in aspects}
-            annotated, num_silent = [], 0
-            all_asked = asker.ask_all(texts, names_between_commas(names), aspects)
-            for row, asked in zip(rows, progress.tqdm(all_asked, total=len(rows), unit="texts"), strict=True):
-                said = [answer for answer in asked.answers if answer["label"] != drawing.NONE_LABEL]
+            annotated, num_silent, num_truncated = [], 0, 0
+            answered = asker.ask_all(texts, names_between_commas(names), aspects)
+            for row, answers in zip(rows, progress.tqdm(answered, total=len(rows), unit="texts"), strict=True):
+                said = [answer for answer in answers if answer["label"] != drawing.NONE_LABEL]
                 annotated += tables.annotated(row, said)
                 num_silent += not said
+                num_truncated += any(answer["truncated"] for answer in answers)
                 for answer in said:
                     counts[answer["aspect"]][answer["label"]] += 1
         except ValueError as error:
@@ -115,11 +135,11 @@ def build(asker: Asker) -> gr.Blocks:
         folder = Path(result.GRADIO_CACHE) / uuid4().hex  # which `delete_cache` looks after
         folder.mkdir(parents=True)
         tables.write(folder / "annotated.csv", columns, annotated)
-        return drawing.chart(counts, len(rows), num_silent), str(folder / "annotated.csv")
+        return drawing.chart(counts, len(rows), num_silent, num_truncated), str(folder / "annotated.csv")
 
     has_targets = bool(asker.targets)
     with gr.Blocks(title="Context-Guided BERT", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as page:
-        asked, explained = gr.State(), gr.State()
+        asked, explained = gr.State(time_to_live=HOUR), gr.State(time_to_live=HOUR)
         gr.Markdown(
             "# What do people say about this?\nA context-guided BERT answers for each target and aspect of a text, "
             "and shows what its answer goes by. It makes mistakes: see the limits in its model card."
@@ -148,8 +168,9 @@ def build(asker: Asker) -> gr.Blocks:
             relevance = gr.HTML(drawing.hint(WHY), html_template=READ_OUT, min_height=140, elem_id="relevance")
             gr.Markdown("A new answer is shown in the layer and head where the context subtracts most.")
             with gr.Row():
-                layer = gr.Slider(1, asker.num_layers, value=asker.num_layers, step=1, label="Layer", elem_id="layer")
-                head = gr.Slider(1, asker.num_heads, value=1, step=1, label="Head", elem_id="head")
+                layers, heads = range(1, asker.num_layers + 1), range(1, asker.num_heads + 1)
+                layer = gr.Dropdown(list(layers), value=layers[-1], label="Layer", elem_id="layer")
+                head = gr.Dropdown(list(heads), value=1, label="Head", elem_id="head")
             attention = gr.HTML("", min_height=360, elem_id="attention")
         with gr.Tab("Many texts"):
             file = gr.File(
@@ -160,23 +181,18 @@ def build(asker: Asker) -> gr.Blocks:
             summary = gr.HTML(drawing.hint(UPLOAD), html_template=READ_OUT, min_height=220, elem_id="summary")
             result = gr.File(label="Annotated csv", interactive=False, elem_id="result")
 
-        gr.on(
-            [button.click, text.submit],
-            ask,
-            [text, names, aspects],
-            [answers, asked, explained, relevance, attention],
-            api_name="ask",
-        )
-        answers.select(
-            choose, [asked, method], [explained, relevance, layer, head, attention], api_visibility="private"
-        )
-        method.input(explain_again, [asked, explained, method], [explained, relevance], api_visibility="private")
-        for slider in (layer, head):
-            slider.input(
-                attend, [explained, layer, head], attention, trigger_mode="always_last", api_visibility="private"
-            )
+        # One after the other, none left out: what is shown last is what was asked last.
+        in_turn = {"trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "model"}
+        shown = [answers, asked, explained, relevance, attention]
+        gr.on([button.click, text.submit], ask, [text, names, aspects], shown, api_name="ask", **in_turn)
+        shown = [explained, relevance, layer, head, attention]
+        answers.select(choose, [asked, method], shown, api_visibility="private", **in_turn)
+        shown = [explained, relevance]
+        method.input(explain_again, [asked, explained, method], shown, api_visibility="private", **in_turn)
+        for choice in (layer, head):
+            choice.input(attend, [explained, layer, head], attention, api_visibility="private", **in_turn)
         run.click(annotate, [file, column, names, aspects], [summary, result], api_name="annotate")
-    return page.queue(default_concurrency_limit=4, max_size=MAX_WAITING)
+    return page.queue(max_size=MAX_WAITING)
 
 
 def main():

@@ -1,15 +1,18 @@
 """The model behind the demo, which any number of visitors ask at once."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, groupby
 from threading import Lock
 
+import torch
+
 from names import names_in
 
 MAX_CHARACTERS = 5_000
 MAX_TARGETS = 8
+MAX_NAME = 100  # characters
+MAX_WORDS_INTEGRATED = 100  # which the model reads 64 times, while all others wait
 TEXTS_AT_ONCE = 16  # of a file, so that whoever asks about one text meanwhile does not wait for all of it
 
 
@@ -21,8 +24,21 @@ class Asked:
     targets: dict[str, str] | None
     """The model's target for each name; None where the text has the model's own, or the model none."""
     answers: list[dict]
-    missing: list[str]
-    """Names that do not stand in the text."""
+    notes: list[str]
+    """What was not asked or read."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Why a question has its answer."""
+
+    answer: dict
+    """As the pipeline gives it; its words have `relevance`."""
+    method: str
+    attention: torch.Tensor
+    """What [CLS] attends to: (words, layers, heads)"""
+    quasi_term: torch.Tensor | None
+    """Likewise, what of that the context adds or takes away; None without quasi-attention."""
 
 
 class Asker:
@@ -39,84 +55,111 @@ class Asker:
         self.targets, self.aspects = list(config.targets or []), list(config.aspects)
         self.num_layers, self.num_heads = config.num_hidden_layers, config.num_attention_heads
 
-    def ask(self, text: str, targets: Sequence[str], aspects: Sequence[str]) -> Asked:
+    def ask(self, text: str, names: Sequence[str], aspects: Sequence[str]) -> Asked:
         """All answers to a text.
 
         Args:
-            targets: as they are written in the text; none to look for the model's own, and else for names.
+            names: of targets as they are written in the text; none to look for the model's own, and else for names.
         Raises:
             ValueError: if there is nothing to read or to ask about, or too much.
         """
-        (asked,) = self.ask_all([text], targets, aspects)
-        return asked
-
-    def ask_all(self, texts: Sequence[str], targets: Sequence[str], aspects: Sequence[str]) -> Iterator[Asked]:
-        """All answers to each text; what is at fault in any is said before the model is asked.
-
-        Raises:
-            ValueError: as `ask`, but texts that are blank or name nothing to ask about have no answers here.
-        """
-        if not aspects:
-            raise ValueError("Choose an aspect to ask about.")
-        if len(targets) > MAX_TARGETS:
-            raise ValueError(f"{len(targets)} names to ask about: give {MAX_TARGETS} at most.")
-        is_one = len(texts) == 1
-        questions = [self._question(text, targets, is_one) for text in texts]
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            for named, alike in groupby(questions[start : start + TEXTS_AT_ONCE], key=lambda question: question[1]):
-                some = list(alike)
-                with self.lock:
-                    answered = self.pipe(
-                        [text for text, _, _ in some], targets=named, aspects=list(aspects), return_all=True
-                    )
-                for (text, _, missing), answers in zip(some, answered, strict=True):
-                    yield Asked(text, named, answers, missing)
-
-    def _question(self, text: str, targets: Sequence[str], is_one: bool) -> tuple[str, dict | None, list[str]]:
-        """The text, its targets as the pipeline takes them, and the names that do not stand in it."""
-        if len(text) > MAX_CHARACTERS:
-            raise ValueError(f"The text has {len(text):,} characters: give {MAX_CHARACTERS:,} at most.")
+        self._check(names, aspects)
+        named, present, notes = self._named(text, names)
         if not any(character.isprintable() and not character.isspace() for character in text):
-            if is_one:
-                raise ValueError("There is nothing to read: type a text.")
-            return text, None, []
-        if not self.targets or (not targets and any(target in text for target in self.targets)):
-            return text, None, []
-        names = list(dict.fromkeys(targets)) or names_in(text)[:MAX_TARGETS]
-        present = [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)]
-        if is_one and not present:
+            raise ValueError("There is nothing to read: type a text.")
+        if self.targets and not present:
             given = f"{', '.join(names)} does not stand in the text" if names else "No name was found in the text"
             raise ValueError(f"{given}: write what to ask about as it is written there.")
-        missing = [name for name in names if name not in present]
-        return text, self._named(names) or None, missing
+        with self.lock:
+            answers = self.pipe(text, targets=named, aspects=list(aspects), return_all=True)
+        if answers[0]["truncated"]:
+            notes.append("The text is too long for the model: its end was not read.")
+        return Asked(text, named, answers, notes)
 
-    def _named(self, names: Sequence[str]) -> dict[str, str]:
-        """The model's target for each name, in turn; its own stand for themselves."""
-        in_turn = cycle([target for target in self.targets if target not in names] or self.targets)
-        return {name: name if name in self.targets else next(in_turn) for name in names}
+    def ask_all(self, texts: Sequence[str], names: Sequence[str], aspects: Sequence[str]) -> Iterator[list[dict]]:
+        """All answers to each text of a file; blank texts and those with nothing to ask about have none.
 
-    def explain(self, asked: Asked, target: str, aspect: str, method: str) -> dict:
-        """The answer to one question of a text, with the relevance and the attention of its words.
+        Raises:
+            ValueError: before the model is asked, naming the row.
+        """
+        self._check(names, aspects)
+        questions = []
+        for number, text in enumerate(texts, start=1):
+            try:
+                named, _, _ = self._named(text, names)
+            except ValueError as error:
+                raise ValueError(f"Row {number}: {error}") from error
+            questions.append((text, named))
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            for named, alike in groupby(questions[start : start + TEXTS_AT_ONCE], key=lambda question: question[1]):
+                with self.lock:
+                    answered = self.pipe(
+                        [text for text, _ in alike], targets=named, aspects=list(aspects), return_all=True
+                    )
+                yield from answered
+
+    def explain(self, asked: Asked, target: str, aspect: str, method: str) -> Explained:
+        """Why one question of a text has its answer.
 
         Args:
             method: "gradient" or "integrated_gradients".
-        Returns:
-            What the pipeline answers; its words have `relevance`, `attention` and, of QACG-BERT, `quasi_term`.
+        Raises:
+            ValueError: if the text is too long for the method.
         """
+        if method == "integrated_gradients" and len(asked.text.split()) > MAX_WORDS_INTEGRATED:
+            raise ValueError(f"Integrated gradients take {MAX_WORDS_INTEGRATED} words at most: choose gradient.")
         question = {"text": asked.text, "aspect": aspect} | ({"target": target} if self.targets else {})
         with self.lock:
             answer = self.pipe(question, targets=asked.targets, explain=method)
-            attention = self.pipe(question, targets=asked.targets, explain="attention")["words"]
-        words = [{**word, **other} for word, other in zip(answer["words"], attention, strict=True)]
-        return {**answer, "words": words}
+            words = self.pipe(question, targets=asked.targets, explain="attention")["words"]
+        attention = torch.tensor([word["attention"] for word in words])
+        has_quasi_term = "quasi_term" in words[0]
+        quasi_term = torch.tensor([word["quasi_term"] for word in words]) if has_quasi_term else None
+        return Explained(answer, method, attention, quasi_term)
 
-    def most_subtracting(self, answer: dict) -> tuple[int, int]:
+    def most_subtracting(self, explained: Explained) -> tuple[int, int]:
         """The layer and head, from 1, that take most from the words; without subtraction the last layer's first."""
-        taken = {
-            (layer + 1, head + 1): sum(min(0.0, word["quasi_term"][layer][head]) for word in answer["words"])
-            for layer in range(self.num_layers)
-            for head in range(self.num_heads)
-            if all("quasi_term" in word for word in answer["words"])
-        }
-        place = min(taken, key=taken.get, default=None)
-        return place if place and taken[place] < 0 else (self.num_layers, 1)
+        if explained.quasi_term is not None:
+            taken = explained.quasi_term.clamp(max=0).sum(0)  # (layers, heads)
+            if taken.min() < 0:
+                layer, head = divmod(int(taken.argmin()), self.num_heads)
+                return layer + 1, head + 1
+        return self.num_layers, 1
+
+    def _check(self, names: Sequence[str], aspects: Sequence[str]):
+        if not aspects:
+            raise ValueError("Choose an aspect to ask about.")
+        if len(names) > MAX_TARGETS:
+            raise ValueError(f"{len(names)} names to ask about: give {MAX_TARGETS} at most.")
+        if any(len(name) > MAX_NAME for name in names):
+            raise ValueError(f"A name has {max(map(len, names)):,} characters: give {MAX_NAME} at most.")
+
+    def _named(self, text: str, names: Sequence[str]) -> tuple[dict[str, str] | None, list[str], list[str]]:
+        """The model's target for each name, those of a text that can be asked about, and what to say of the others."""
+        if len(text) > MAX_CHARACTERS:
+            raise ValueError(f"The text has {len(text):,} characters: give {MAX_CHARACTERS:,} at most.")
+        if not self.targets:
+            return None, [], []
+        if not names:
+            own = self._present(text, None)
+            if own:
+                return None, own, []
+        found = names or names_in(text)
+        asked = found[:MAX_TARGETS]
+        in_turn = cycle([target for target in self.targets if target not in asked] or self.targets)
+        named = {name: name if name in self.targets else next(in_turn) for name in asked} or None
+        present = self._present(text, named) if named else []
+        missing = [name for name in asked if name not in present]
+        notes = [f"Not in the text: {', '.join(missing)}."] if missing else []
+        if len(found) > len(asked):
+            notes.append(f"Not asked about: {', '.join(found[len(asked) :])}. {MAX_TARGETS} names are the most.")
+        return named, present, notes
+
+    def _present(self, text: str, named: dict[str, str] | None) -> list[str]:
+        """The names that the pipeline finds in a text."""
+        parameters, _, _ = self.pipe._sanitize_parameters(targets=named)
+        try:
+            questions = self.pipe.preprocess(text, **parameters).questions
+        except ValueError as error:
+            raise ValueError(str(error).removeprefix("input 0: ")) from error
+        return list(dict.fromkeys(question.name for question in questions))

@@ -19,7 +19,7 @@ def hint(text: str) -> str:
     return f'<p class="hint">{escape(text)}</p>'
 
 
-def table(answers: Sequence[Mapping], missing: Sequence[str]) -> str:
+def table(answers: Sequence[Mapping], notes: Sequence[str]) -> str:
     """A row for each aspect, a column for each target, and in each cell a button with the answer."""
     targets = list(dict.fromkeys(answer["target"] for answer in answers))
     by_aspect = {}
@@ -32,8 +32,6 @@ def table(answers: Sequence[Mapping], missing: Sequence[str]) -> str:
         + "</tr>"
         for aspect, by_target in by_aspect.items()
     )
-    notes = [f"Not in the text: {', '.join(missing)}."] if missing else []
-    notes += ["The text is too long for the model: its end was not read."] if answers[0]["truncated"] else []
     note = "".join(f"<p>{escape(text)}</p>" for text in notes)
     return (
         '<div class="scrolled" role="region" aria-label="Answers" tabindex="0"><table class="answers">'
@@ -56,7 +54,7 @@ def _cell(answer: Mapping) -> str:
     )
 
 
-def relevance(text: str, answer: Mapping) -> str:
+def relevance(text: str, answer: Mapping, method: str) -> str:
     """The text, with its words the stronger coloured the more relevant they are; hatched where against the label."""
     words = answer["words"]
     greatest = max((abs(word["relevance"]) for word in words), default=0.0) or 1.0
@@ -71,20 +69,16 @@ def relevance(text: str, answer: Mapping) -> str:
         done = word["end"]
     question = f"{answer['target']} {answer['aspect']}".strip()
     return (
-        f"<h3>Which words make it say {escape(answer['label'])} of {escape(question)}</h3>"
+        f"<h3>Which words make it say {escape(answer['label'])} of {escape(question)}, by {escape(method)}</h3>"
         f'<p class="text" data-why="{escape(question)}">{"".join(parts)}{escape(text[done:])}</p>'
         '<p class="legend"><mark class="for" style="--share:0.6">word</mark> for the answer '
         '<mark class="against" style="--share:0.6">word</mark> against it (integrated gradients only)</p>'
     )
 
 
-def attention(answer: Mapping, layer: int, head: int) -> str:
-    """Bars of what [CLS] attends to in a layer and head, from 1: the softmax's and the quasi-attention's part."""
-    rows = []
-    for word in answer["words"]:
-        whole = word["attention"][layer - 1][head - 1]
-        quasi = word["quasi_term"][layer - 1][head - 1] if "quasi_term" in word else 0.0
-        rows.append((word["word"], whole - quasi, quasi, whole))
+def attention(words: Sequence[str], whole: Sequence[float], quasi: Sequence[float], layer: int, head: int) -> str:
+    """Bars of what [CLS] attends to in a layer and head: the softmax's and the quasi-attention's part of the whole."""
+    rows = [(word, a - b, b, a) for word, a, b in zip(words, whole, quasi, strict=True)]
     greatest = max((abs(value) for _, *values in rows for value in values), default=0.0) or 1.0
     body = "".join(
         f'<tr><th scope="row">{escape(word)}</th>'
@@ -104,12 +98,13 @@ def attention(answer: Mapping, layer: int, head: int) -> str:
     )
 
 
-def chart(counts: Mapping[str, Mapping[str, int]], num_texts: int, num_silent: int) -> str:
+def chart(counts: Mapping[str, Mapping[str, int]], num_texts: int, num_silent: int, num_truncated: int) -> str:
     """Bars of how many texts say what of each aspect.
 
     Args:
         counts: of each aspect how often each label was given, without none.
-        num_texts, num_silent: texts that were read, and those of them that say nothing of what was asked.
+        num_texts: that were asked.
+        num_silent, num_truncated: those of them without an answer, and those whose ends were not read.
     """
     greatest = max((sum(of_aspect.values()) for of_aspect in counts.values()), default=0) or 1
     rows = "".join(
@@ -127,6 +122,7 @@ def chart(counts: Mapping[str, Mapping[str, int]], num_texts: int, num_silent: i
         f"<h3>What {num_texts} {'text says' if num_texts == 1 else 'texts say'}</h3>"
         f'<div class="scrolled" role="region" aria-label="Summary" tabindex="0"><table class="summary">'
         f"<tbody>{rows}</tbody></table></div><p>Without any answer: {num_silent}.</p>"
+        + (f"<p>Too long for the model, their ends not read: {num_truncated}.</p>" if num_truncated else "")
     )
 
 

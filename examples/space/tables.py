@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 MAX_ROWS = 1_000
-ADDED = ("target", "aspect", "label", "score")
+ADDED = ("target", "aspect", "label", "score", "truncated")
 NO_ANSWER = dict.fromkeys(ADDED, "")
 
 
@@ -56,7 +56,8 @@ def annotated(row: Mapping[str, str], answers: Iterable[Mapping]) -> Iterator[di
     found = False
     for answer in answers:
         found = True
-        yield {**row, **{name: answer[name] for name in ADDED}, "score": f"{answer['score']:.4f}"}
+        written = {"score": f"{answer['score']:.4f}", "truncated": "yes" if answer["truncated"] else "no"}
+        yield {**row, **{name: answer[name] for name in ADDED}, **written}
     if not found:
         yield {**row, **NO_ANSWER}
 

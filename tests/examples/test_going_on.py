@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import psutil
 import pytest
@@ -87,6 +88,36 @@ def test_two_processes_killed_ten_times(tmp_path: Path, recipe: Path, repo_root:
     assert_same(tmp_path / "killed", tmp_path / "undisturbed")
 
 
+class ToldToStop(TrainerCallback):
+    """Sends this process SIGTERM after some steps, each once."""
+
+    steps: ClassVar[list[int]] = []
+
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step in self.steps:
+            self.steps.remove(state.global_step)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_told_to_stop_at_the_end_of_an_epoch_in_the_middle_and_in_the_last_step(
+    tmp_path: Path, finished_run, recipe: Path, run_in_process, monkeypatch
+):
+    """With the default of one checkpoint to keep; an epoch has 12 steps, and its end the evaluation that chooses."""
+    monkeypatch.setattr("transformers.trainer.DEFAULT_CALLBACKS", [*DEFAULT_CALLBACKS, ToldToStop])
+    monkeypatch.setattr(ToldToStop, "steps", [12, 20, 24])
+    words = [str(recipe), "--seeds", "1", "2", "--save_total_limit", "1", "--output_dir", str(tmp_path / "run")]
+    folder = tmp_path / "run" / "seed-1"
+    for step in (12, 20, 24):
+        with pytest.raises(SystemExit) as stopped:
+            run_in_process("run_absa", words)
+        assert stopped.value.code == 128 + signal.SIGTERM
+        assert (folder / f"checkpoint-{step}" / "complete.json").is_file()
+        assert not (folder.parent / "seed-2").exists()
+    run_in_process("run_absa", words)
+    for name in ("seed-1/model.safetensors", "seed-2/model.safetensors", "seed-1/test_probabilities.parquet"):
+        assert (tmp_path / "run" / name).read_bytes() == (finished_run[0] / name).read_bytes()
+
+
 class NoRoomAfterTheFirst(TrainerCallback):
     """After the first checkpoint no file may be as long as the optimizer's state, as on a disk that is full."""
 
@@ -99,7 +130,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(tmp_path: Path, finished_run, re
     words = [str(recipe), "--seeds", "1", "--output_dir", str(tmp_path / "run")]
     DEFAULT_CALLBACKS.append(NoRoomAfterTheFirst)
     try:
-        with pytest.raises(OSError, match=r"checkpoint-24 cannot be written .* goes on from .*checkpoint-12$"):
+        with pytest.raises(OSError, match=r"checkpoint-24 cannot be written .* goes on from the last checkpoint"):
             run_in_process("run_absa", words)
     finally:
         DEFAULT_CALLBACKS.remove(NoRoomAfterTheFirst)
@@ -174,3 +205,16 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path: Path, example):
             pass
     with checkpoints.only_here(tmp_path / "run"):
         pass
+
+
+def test_a_run_that_has_just_begun_keeps_its_arguments(tmp_path: Path, example, recipe: Path, run_in_process):
+    """Though it has no checkpoint yet; whoever comes with others is refused."""
+    checkpoints, run_absa = example("checkpoints"), example("run_absa")
+    own = tmp_path / "run" / "seed-1"
+    with checkpoints.only_here(own):
+        run_absa.check_same_run(tmp_path / "run", {"learning_rate": 1.0}, own)
+        for seed in ("1", "2"):
+            words = [str(recipe), "--seeds", seed, "--output_dir", str(tmp_path / "run")]
+            with pytest.raises(ValueError, match=r"another process is training|was 1\.0 and is now 0\.005"):
+                run_in_process("run_absa", words)
+    assert json.loads((tmp_path / "run" / "arguments.json").read_text()) == {"learning_rate": 1.0}

@@ -176,7 +176,7 @@ def test_metric(run_here):
         ("model", "no/such", "alice/m", "folder=no/such does not exist: give the folder of the model"),
         ("model", "{tmp}", "alice/m", "holds no config.json and no finished seed-*"),
         ("model", "{run}", "alice/m", "holds several checkpoints: name one, {run}/seed-1 (validation "),
-        ("model", "{bert}", "alice/m", "lacks the weights classifier.bias, classifier.weight"),
+        ("model", "{bert}", "alice/m", "lacks 2 weights: classifier.bias, classifier.weight"),
         ("model", "{tmp}", "m", "repo_id=m: give the user or organisation too, USER/m"),
         ("model", "{tmp}", "a/b/c", "repo_id=a/b/c"),
         ("model", "{tmp}", "alice/white space", "repo_id=alice/white space"),

@@ -4,6 +4,7 @@ import json
 import math
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -362,7 +363,7 @@ def test_recipe_values_are_checked_like_words_of_the_command(tmp_path: Path, exa
 
 
 def test_a_folder_where_nothing_was_trained_is_free_and_other_data_is_refused(tmp_path: Path, example):
-    check_same_run = example("run_absa").check_same_run
+    check_same_run = partial(example("run_absa").check_same_run, own=tmp_path / "seed-1")
     check_same_run(tmp_path, {"model_name_or_path": "no/such", "data_sha256": "a"})
     check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a"})  # the first never began
     (tmp_path / "seed-1").mkdir()

@@ -23,7 +23,7 @@ def test_names_are_found_given_or_the_models_own(asker):
     asked = asker.ask("LOCATION2 is dear, not like soho", ["Soho", "LOCATION2", "Leeds", "Soho"], ["price"])
     assert asked.targets == {"Soho": "LOCATION1", "LOCATION2": "LOCATION2", "Leeds": "LOCATION1"}
     assert asked_about(asked) == ["Soho", "LOCATION2"]
-    assert asked.missing == ["Leeds"]
+    assert asked.notes == ["Not in the text: Leeds."]
     assert {answer["aspect"] for answer in asked.answers} == {"price"}
 
 
@@ -33,21 +33,60 @@ def test_answers_and_explanations_are_the_pipelines(asker, pipe):
     asked = asker.ask(text, list(targets), ASPECTS)
     assert asked.answers == pipe([text], targets=targets, return_all=True)[0]
     for method in ("gradient", "integrated_gradients"):
-        answer = asker.explain(asked, "Bow", "safety", method)
+        explained = asker.explain(asked, "Bow", "safety", method)
         question = {"text": text, "target": "Bow", "aspect": "safety"}
-        relevance = pipe(question, targets=targets, explain=method)["words"]
-        attention = pipe(question, targets=targets, explain="attention")["words"]
-        assert answer["words"] == [one | other for one, other in zip(relevance, attention, strict=True)]
-    layer, head = asker.most_subtracting(answer)
-    taken = torch.tensor([word["quasi_term"] for word in answer["words"]]).clamp(max=0).sum(0)  # (L, h)
+        assert explained.answer == pipe(question, targets=targets, explain=method)
+        assert explained.method == method
+        words = pipe(question, targets=targets, explain="attention")["words"]
+        assert explained.attention.tolist() == torch.tensor([word["attention"] for word in words]).tolist()
+        assert explained.quasi_term.tolist() == torch.tensor([word["quasi_term"] for word in words]).tolist()
+    layer, head = asker.most_subtracting(explained)
+    taken = explained.quasi_term.clamp(max=0).sum(0)  # (L, h)
     assert taken[layer - 1, head - 1] == taken.min() < 0
+
+
+def test_names_are_those_that_the_pipeline_finds(asker):
+    """Two blanks, another apostrophe, and what only looks like one of the model's own targets."""
+    text = "St.  John and Camden are dear, St Mary\N{RIGHT SINGLE QUOTATION MARK}s and LOCATION12 are cheap"
+    asked = asker.ask(text, ["St. John", "St Mary's", "Camden"], ["price"])
+    assert asked_about(asked) == ["St. John", "St Mary's", "Camden"]
+    assert asked.notes == []
+    assert asked_about(asker.ask("Camden and LOCATION12 are dear", [], ["price"])) == ["Camden", "LOCATION12"]
+
+
+def test_what_is_not_asked_or_read_is_said(asker):
+    names = ["Acton", "Balham", "Clapham", "Dalston", "Ealing", "Fulham", "Greenwich", "Hackney", "Islington"]
+    asked = asker.ask(" and ".join(names), [], ["price"])
+    assert asked_about(asked) == names[:8]
+    assert asked.notes[0] == "Not asked about: Islington. 8 names are the most."
+    assert asker.ask("Soho " + "is dear " * 60, [], ["price"]).notes == [
+        "The text is too long for the model: its end was not read."
+    ]
 
 
 def test_many_texts(asker):
     texts = ["Camden is dear", "", "no name", "LOCATION1 is far", *["Soho is dull"] * 40]
-    found = list(asker.ask_all(texts, [], ["price"]))
-    assert [asked.text for asked in found] == texts
-    assert [asked_about(asked) for asked in found] == [["Camden"], [], [], ["LOCATION1"], *[["Soho"]] * 40]
+    found = [[answer["target"] for answer in answers] for answers in asker.ask_all(texts, [], ["price"])]
+    assert found == [["Camden"], [], [], ["LOCATION1"], *[["Soho"]] * 40]
+    assert list(asker.ask_all(["", "no name"], ["Soho"], ["price"])) == [[], []]
+    assert list(asker.ask_all([" "], [], ["price"])) == [[]]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("Soho " * 1001, "the text has 5,005 characters"), ("Soho and LOCATION1", "the text holds")]
+)
+def test_a_row_that_is_at_fault_is_named_before_the_model_is_asked(asker, monkeypatch, text: str, told: str):
+    monkeypatch.setattr(asker, "pipe", NotToBeAsked(asker.pipe))
+    with pytest.raises(ValueError, match=rf"(?i)^Row 31: {told}"):
+        list(asker.ask_all([*["Soho is dull"] * 30, text], ["Soho"], ["price"]))
+
+
+class NotToBeAsked:
+    def __init__(self, pipe):
+        self._sanitize_parameters, self.preprocess = pipe._sanitize_parameters, pipe.preprocess
+
+    def __call__(self, *arguments, **options):
+        pytest.fail("the model was asked")
 
 
 @pytest.mark.parametrize("model_type", ["cg_bert", "bert"])
@@ -62,11 +101,11 @@ def test_models_without_targets_and_without_quasi_attention(space, tiny_bert, ex
     asker = space("asking").Asker(pipe)
     asked = asker.ask("The soup is cheap", [], ["food"])
     assert [(answer["target"], answer["aspect"]) for answer in asked.answers] == [("", "food")]
-    answer = asker.explain(asked, "", "food", "gradient")
-    assert asker.most_subtracting(answer) == (2, 1)
-    drawing = space("drawing")
-    assert "food: " in drawing.table(asked.answers, [])
-    assert drawing.attention(answer, 2, 1).count("+0.0000") == len(answer["words"]) == 4
+    explained = asker.explain(asked, "", "food", "gradient")
+    assert explained.quasi_term is None
+    assert explained.attention.shape == (4, 2, 4)
+    assert asker.most_subtracting(explained) == (2, 1)
+    assert "food: " in space("drawing").table(asked.answers, [])
 
 
 @pytest.mark.parametrize(
@@ -77,6 +116,7 @@ def test_models_without_targets_and_without_quasi_attention(space, tiny_bert, ex
         ("Soho is dear", ["Leeds", "Bow"], ASPECTS, "Leeds, Bow does not stand in the text"),
         ("Soho is dear", [f"name{number}" for number in range(9)], ASPECTS, "9 names to ask about: give 8 at most"),
         ("Soho is dear", [], [], "Choose an aspect"),
+        ("Soho is dear", ["S" * 101], ASPECTS, "A name has 101 characters: give 100 at most"),
         ("Soho " * 1001, [], ASPECTS, "The text has 5,005 characters: give 5,000 at most"),
         ("Soho and LOCATION1", ["Soho"], ASPECTS, "the text holds 'LOCATION1'"),
     ],
@@ -84,3 +124,10 @@ def test_models_without_targets_and_without_quasi_attention(space, tiny_bert, ex
 def test_what_cannot_be_asked(asker, text: str, names: list[str], aspects: list[str], told: str):
     with pytest.raises(ValueError, match=told):
         asker.ask(text, names, aspects)
+
+
+def test_integrated_gradients_of_a_long_text_are_refused(asker):
+    asked = asker.ask("Soho is " + "very " * 100 + "dear", [], ["price"])
+    with pytest.raises(ValueError, match="Integrated gradients take 100 words at most: choose gradient"):
+        asker.explain(asked, "Soho", "price", "integrated_gradients")
+    assert asker.explain(asked, "Soho", "price", "gradient").answer["words"]

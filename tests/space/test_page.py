@@ -90,7 +90,7 @@ def test_type_ask_and_click_an_answer(open_page, pipe):
     assert shown == pytest.approx([word["relevance"] / greatest for word in explained["words"]], abs=0.0051)
     assert page.locator('[data-why="Soho safety"]').inner_text() == TEXT
 
-    layer, head = (int(page.locator(f"#{name} input[type=number]").input_value()) for name in ("layer", "head"))
+    layer, head = (int(page.get_by_label(name, exact=True).input_value()) for name in ("Layer", "Head"))
     assert page.locator("#attention tbody th").all_inner_texts() == [word["word"] for word in attention]
     expected = [word["quasi_term"][layer - 1][head - 1] for word in attention]
     assert contexts_shown(page) == pytest.approx(expected, abs=1e-4)
@@ -98,7 +98,8 @@ def test_type_ask_and_click_an_answer(open_page, pipe):
         sum(min(0, word["quasi_term"][layer][head]) for word in attention) for layer in range(2) for head in range(4)
     )
     other = head % 4 + 1
-    page.locator("#head input[type=number]").fill(str(other))
+    page.get_by_label("Head", exact=True).click()
+    page.get_by_role("option", name=str(other), exact=True).click()
     page.get_by_role("heading", name=f"layer {layer}, head {other}").wait_for()
     expected = [word["quasi_term"][layer - 1][other - 1] for word in attention]
     assert contexts_shown(page) == pytest.approx(expected, abs=1e-4)
@@ -180,9 +181,11 @@ def test_annotate_a_csv_and_read_it_back(open_page, pipe, tmp_path: Path):
     for row, name in zip(rows, ("Camden", "Soho", None), strict=True):
         answers = pipe(row["text"], targets={name: "LOCATION1"}) if name else []
         expected += [
-            row | {key: answer[key] for key in ("target", "aspect", "label")} | {"score": f"{answer['score']:.4f}"}
+            row
+            | {key: answer[key] for key in ("target", "aspect", "label")}
+            | {"score": f"{answer['score']:.4f}", "truncated": "no"}
             for answer in answers
-        ] or [row | dict.fromkeys(("target", "aspect", "label", "score"), "")]
+        ] or [row | dict.fromkeys(("target", "aspect", "label", "score", "truncated"), "")]
     assert annotated == expected
     counted = {aspect: sum(row["aspect"] == aspect for row in annotated) for aspect in ASPECTS}
     assert len(set(counted.values())) > 1
@@ -231,6 +234,24 @@ def test_texts_that_are_not_to_be_asked_about(open_page, text: str, told: str):
     assert told in page.get_by_role("alert").inner_text()
     ask(page)
     page.locator("#answers button").first.wait_for()  # the next one is answered
+
+
+def test_what_is_shown_is_what_was_chosen_last(open_page):
+    page = open_page()
+    ask(page)
+    for aspect in ("price", "safety", "general"):
+        page.get_by_role("button", name=re.compile(f"^Soho {aspect}")).click()
+    page.get_by_label("integrated gradients").check()  # before the first is there
+    page.get_by_role("heading", name=re.compile("of Soho general, by integrated gradients")).wait_for()
+    page.wait_for_timeout(500)
+    assert page.locator("#relevance h3").inner_text().endswith("of Soho general, by integrated gradients")
+    assert page.locator("#answers [aria-pressed=true]").get_attribute("data-aspect") == "general"
+    for text in ("Camden is dear", "Hackney is safe"):
+        page.get_by_label("Text", exact=True).fill(text)
+        page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("columnheader", name="Hackney").wait_for()
+    page.wait_for_timeout(500)
+    assert {target for target, _, _ in cells(page)} == {"Hackney"}
 
 
 def test_what_a_visitor_types_is_text(open_page):
@@ -311,6 +332,18 @@ def test_a_model_without_targets_is_not_asked_for_names(space, pipe):
         fields = {component["props"].get("elem_id"): component["props"] for component in components}
         assert fields["names"]["visible"] is bool(targets)
         assert fields["aspects"]["value"] == ASPECTS
+
+
+def test_callers_who_leave_things_out_are_told(server):
+    client = Client(server[0], verbose=False)
+    for text, names, told in (
+        (None, None, "There is nothing to read"),
+        ("Soho is dear", "x" * 2000, "A name has 2,000 characters"),
+        ("Soho is dear", None, "aria-label"),
+    ):
+        assert told in client.predict(text, names, ASPECTS, api_name="/ask")[0]
+    assert "Give a csv file first" in client.predict(None, None, None, ASPECTS, api_name="/annotate")[0]
+    assert "Traceback" not in "".join(server[1])
 
 
 def test_a_model_that_is_not_there(start_app, tmp_path: Path):

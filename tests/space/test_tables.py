@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-ANSWER = {"target": "Soho", "aspect": "price", "label": "negative", "score": 0.98765, "present": 0.99}
+ANSWER = {"target": "Soho", "aspect": "price", "label": "negative", "score": 0.98765, "truncated": True}
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ def test_read_and_write(tables, tmp_path: Path):
     assert rows == [{"id": "1", "text": 'Soho, "dear"\nand caf\u00e9'}, {"id": "2", "text": ""}]
     annotated = [*tables.annotated(rows[0], [ANSWER, ANSWER]), *tables.annotated(rows[1], [])]
     tables.write(tmp_path / "annotated.csv", columns, annotated)
-    added = {"target": "Soho", "aspect": "price", "label": "negative", "score": "0.9877"}
+    added = {"target": "Soho", "aspect": "price", "label": "negative", "score": "0.9877", "truncated": "yes"}
     nothing = dict.fromkeys(added, "")
     assert annotated == [{**rows[0], **added}] * 2 + [{**rows[1], **nothing}]
     content = (tmp_path / "annotated.csv").read_bytes().decode("utf-8")
-    assert content.startswith("\ufeffid,text,target,aspect,label,score\r\n")
-    assert content.endswith('caf\u00e9",Soho,price,negative,0.9877\r\n2,,,,,\r\n')
+    assert content.startswith("\ufeffid,text,target,aspect,label,score,truncated\r\n")
+    assert content.endswith('caf\u00e9",Soho,price,negative,0.9877,yes\r\n2,,,,,,\r\n')
 
 
 @pytest.mark.parametrize(
