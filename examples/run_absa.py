@@ -48,6 +48,7 @@ from training_arguments import (
 logger = logging.getLogger("run_absa")
 
 STOPPED = 128 + signal.SIGTERM  # the exit status of a run that was told to stop, as shells have it
+LOCKS = f"seed-*/{checkpoints.LOCK}"
 DATASETS_WITH_A_METRIC = ("sentihood", "semeval2014")
 BOOTSTRAP = 1000  # resamples of the sentences for the 95% intervals of results.json: <score>_low and <score>_high
 # Arguments of the Trainer that cannot change the result; a run goes on only where all others are as they were.
@@ -376,7 +377,7 @@ def check_same_run(output_dir: Path, described: dict, own: Path):
     begun = (
         any(output_dir.glob("seed-*/**/trainer_state.json"))
         or any(output_dir.glob("seed-*/results.json"))
-        or any(checkpoints.is_taken(folder) for folder in output_dir.glob("seed-*") if folder != own)
+        or any(checkpoints.is_taken(lock.parent) for lock in output_dir.glob(LOCKS) if lock.parent != own)
     )
     if not (record.is_file() and begun):
         write_json(record, described)

@@ -84,7 +84,9 @@ def main(argv: list[str]):
         return model
 
     run_absa.load_model = load_control
-    run_absa.check_same_run = lambda folder, described: check_same_run(folder, {**described, "control": argv[0]})
+    run_absa.check_same_run = lambda folder, described, own: check_same_run(
+        folder, {**described, "control": argv[0]}, own
+    )
     run_absa.main(argv[1:])
 
 
