@@ -130,9 +130,15 @@ def summarise(output_dir: Path, shards: int) -> dict[str, Any]:
     read = rejects = rows = 0
     counts: dict[tuple, int] = {}
     for shard in range(shards):
-        with pq.ParquetFile(annotations_file(output_dir, shard)) as parquet:
-            of_shard = json.loads(parquet.schema_arrow.metadata[COUNTS])
-            table = parquet.read(["target", "aspect", "label"])
+        file = annotations_file(output_dir, shard)
+        try:
+            with pq.ParquetFile(file) as parquet:
+                of_shard = json.loads(parquet.schema_arrow.metadata[COUNTS])
+                table = parquet.read(["target", "aspect", "label"])
+        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{file} is no shard of this run ({type(error).__name__}: {error}): remove it and run again"
+            ) from error
         read += of_shard["rows_read"]
         rejects += of_shard["rejects"]
         rows += table.num_rows
@@ -165,7 +171,14 @@ def check_same_run(output_dir: Path, run: Mapping[str, Any]):
             raise ValueError(f"output_dir={output_dir} holds annotations without {RECORD}: give another --output_dir")
         write_json(record, described)
         return
-    before, now = by_name(json.loads(record.read_text(encoding="utf-8"))), by_name(described)
+    try:
+        before = by_name(json.loads(record.read_text(encoding="utf-8")))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"{record} is no record of a run ({type(error).__name__}: {error}): give another --output_dir, or remove "
+            "this one's files to begin anew"
+        ) from error
+    now = by_name(described)
     differences = [
         f"{name} was {before.get(name)!r} and is now {now.get(name)!r}"
         for name in [*before, *(name for name in now if name not in before)]

@@ -79,7 +79,24 @@ def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedMode
             tokenizer = AutoTokenizer.from_pretrained(name)
     except SafetensorError as error:
         raise ValueError(f"{argument}={name} has weights that cannot be read ({error}): copy it again") from error
+    except OSError:
+        raise
+    except Exception as error:  # of many classes: whatever a broken configuration or tokenizer leads to
+        raise ValueError(
+            f"{argument}={name} cannot be loaded ({type(error).__name__}: {error}): copy it again, or train it again"
+        ) from error
+    labels = list(model.config.id2label.values())
+    if len(set(labels)) != model.config.num_labels or not all(isinstance(label, str) for label in labels):
+        raise ValueError(
+            f"{argument}={name} has the labels {labels}: give each of its {len(labels)} a name of its own"
+        )
+    if len(tokenizer) > model.config.vocab_size:
+        raise ValueError(
+            f"{argument}={name} has a tokenizer of {len(tokenizer)} tokens, of which the model knows "
+            f"{model.config.vocab_size}: put the one beside it that it was trained with"
+        )
     wrong = {
+        "has, beside those of its configuration,": sorted(loading["unexpected_keys"]),
         "lacks": sorted(loading["missing_keys"]),
         "has other sizes in": sorted(key for key, *_ in loading["mismatched_keys"]),
         "is not finite in": [key for key, weight in model.state_dict().items() if not weight.isfinite().all()],

@@ -43,7 +43,7 @@ def is_complete(checkpoint: Path) -> bool:
     try:
         sizes = json.loads((checkpoint / MARK).read_text(encoding="utf-8"))
         return all((checkpoint / name).stat().st_size == size for name, size in sizes.items())
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return False
 
 

@@ -109,8 +109,12 @@ def find_files(
     for name in inputs:
         path = Path(name)
         if path.is_dir():
-            below = sorted(file for file in path.rglob("*") if file.is_file())
-            found = [str(file) for file in below if is_data(file.name) and not is_hidden(file.relative_to(path))]
+            below = sorted(file for file in path.rglob("*") if not file.is_dir() or file.is_symlink())
+            found = [
+                str(file)
+                for file in below
+                if is_data(file.name) and file.is_file() and not is_hidden(file.relative_to(path))
+            ]
             left_out += sorted({*map(str, below)} - {*found})
             if not found:
                 raise ValueError(f"input={name} is a folder without a file that ends in {', '.join(SUFFIXES)}")
@@ -120,6 +124,8 @@ def find_files(
                 raise FileNotFoundError(f"input={name} does not exist: give a file, a folder or a Hub data set")
             if not is_data(name):
                 raise ValueError(f"input={name}: give a file that ends in {', '.join(SUFFIXES)}")
+            if not path.is_file():
+                raise ValueError(f"input={name} is neither a file nor a folder: write what it gives into a file")
             files.append(name)
         else:
             files += hub_files(name, split, config_name, revision)

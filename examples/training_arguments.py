@@ -196,11 +196,15 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
         recipe_file, argv = Path(argv[0]), argv[1:]
         if not recipe_file.is_file():
             raise FileNotFoundError(f"recipe {recipe_file} does not exist: see configuration/recipes")
-        recipe = yaml.safe_load(recipe_file.read_text(encoding="utf-8"))  # JSON is YAML too
+        try:
+            content = recipe_file.read_text(encoding="utf-8-sig")
+            recipe = json.loads(content) if recipe_file.suffix == ".json" else yaml.safe_load(content)
+        except (ValueError, yaml.YAMLError, RecursionError) as error:
+            raise ValueError(f"recipe {recipe_file} cannot be read: {error}") from error
         if not isinstance(recipe, dict):
             raise ValueError(f"recipe {recipe_file} is no mapping of arguments to values")
-        known = {action.dest for action in parser._actions}
-        unknown = sorted(set(recipe) - known)
+        known = {action.dest for action in parser._actions} - {"help"}
+        unknown = sorted(map(str, set(recipe) - known))
         if unknown:
             raise ValueError(f"recipe {recipe_file} holds {unknown}, which are no arguments: see --help")
         argv = [*recipe_words(recipe), *argv]  # of an argument given twice the last counts
@@ -248,5 +252,7 @@ def recipe_words(recipe: dict) -> list[str]:
     for name, value in recipe.items():
         if value is not None:
             values = value if isinstance(value, list) else [value]
+            if any(isinstance(item, list) for item in values):
+                raise ValueError(f"recipe: {name} is a list of lists, where it takes values")
             words += [f"--{name}", *(json.dumps(item) if isinstance(item, dict) else str(item) for item in values)]
     return words

@@ -20,6 +20,7 @@ NONE_LABEL = "none"  # the label that says: this text does not speak of this asp
 PARAMETERS = ("targets", "aspects", "return_all", "abstain_below", "explain")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
+MOST_CHARACTERS = 100_000  # of a text that can be among what a model reads of it
 PROGRESS_AFTER_S = 5  # a progress bar appears where answering takes longer than this
 
 
@@ -34,10 +35,12 @@ class Question(NamedTuple):
     names: OwnNames | None  # where that has others than the model's
 
     def origins(self) -> Origins:
-        """What the characters of the text stand for in the user's."""
+        """What the characters of the text stand for in the user's; of a very long one, of its beginning."""
+        blanks = len(self.source) - len(self.source.lstrip())
+        source = self.source[: blanks + MOST_CHARACTERS]
         if self.names is None or self.name not in self.names.targets:
-            return Origins.of(self.source)
-        return self.names.origins_about(self.name, self.source)
+            return Origins.of(source)
+        return self.names.origins_about(self.name, source)
 
 
 class Asked(NamedTuple):
@@ -107,6 +110,9 @@ class AspectSentimentPipeline(Pipeline):
         if unknown:
             raise TypeError(f"{', '.join(unknown)}: no parameter of {TASK}, which has {', '.join(PARAMETERS)}")
         given = {name: value for name, value in parameters.items() if value is not None}
+        for name in ("targets", "aspects"):
+            if name in given and not isinstance(given[name], (str, Mapping)):
+                given[name] = _listed(name, given[name])
         contexts = Contexts.from_config(self.model.config)
         if isinstance(given.get("targets"), Mapping):
             _check_names("targets", given["targets"].values(), contexts.targets)
@@ -324,11 +330,21 @@ def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None) -> Que
     text, name, aspect = asked["text"], asked.get("target") or "", asked["aspect"]
     if not isinstance(text, str) or not is_readable(text):
         raise ValueError(f"its text is {_shown(text)}: a question needs a text with something to read")
+    if not isinstance(name, str) or not isinstance(aspect, str):
+        raise ValueError(f"its target is {_shown(name)} and its aspect {_shown(aspect)}: give names")
     target, source = name, text
     if names is not None and name in names.targets:
         target, text = names.targets[name], names.text_about(name, text)
     contexts.id(target, aspect)  # for what it raises
     return Question(text, target, aspect, name, source, names)
+
+
+def _listed(field: str, names: Iterable[str]) -> list[str]:
+    """Names that may come from a generator, which gives them once."""
+    try:
+        return list(names)
+    except TypeError:
+        raise ValueError(f"{field}={names!r}: give a list of names") from None
 
 
 def _check_names(field: str, names: Iterable[str], known: tuple[str, ...]):

@@ -11,6 +11,9 @@ NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
 PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 BLANKS = re.compile(r"\s+")
+# Of a text only so many characters for each token are looked at: the memory of a tokenizer grows with all it is given.
+# A token has some five; none has more, with its blank, but for a word of over 100 letters, which is one unknown token.
+CHARACTERS_A_TOKEN = 101
 
 
 @dataclass(frozen=True)
@@ -219,7 +222,8 @@ def encode(
         contexts: the contexts of the model.
         texts, targets, aspects: as many of each; row i asks about (targets[i], aspects[i]) of texts[i].
         auxiliary_sentence: whether the context is written behind the text.
-        max_length: the most tokens of a row. A longer text loses its end, the auxiliary sentence nothing.
+        max_length: the most tokens of a row. A longer text loses its end, the auxiliary sentence nothing; nor is
+            more looked at than `CHARACTERS_A_TOKEN` for each of them.
         mark_truncated: whether to say in `truncated`, which no model takes, what texts have lost their ends.
         origins: what the characters of each text stand for, for `words`, which no model takes either.
     Returns:
@@ -232,13 +236,16 @@ def encode(
     if not len(texts) == len(targets) == len(aspects):
         raise ValueError(f"{len(texts)} texts, {len(targets)} targets, {len(aspects)} aspects: give as many of each")
     context_ids = [contexts.id(target, aspect) for target, aspect in zip(targets, aspects, strict=True)]
-    written = []
+    most_characters = CHARACTERS_A_TOKEN * max_length
+    written, is_cut = [], []
     for row, text in enumerate(texts):
         if not isinstance(text, str):
             raise ValueError(f"text of row {row} is {text!r} ({type(text).__name__}): give a string")
         if not is_readable(text):
             raise ValueError(f"text of row {row} is {text!r}: give a text that is not empty")
-        written.append(written_text(text))
+        text = written_text(text)
+        written.append(text[:most_characters])
+        is_cut.append(len(text) > most_characters)
 
     if auxiliary_sentence:
         sentences = {pair: contexts.auxiliary_sentence(*pair) for pair in contexts}
@@ -265,9 +272,9 @@ def encode(
             return_attention_mask=True,
         )
         columns = {name: encoded[name] for name in columns}
-        truncated = [bool(row.overflowing) for row in encoded.encodings]
+        truncated = [cut or bool(row.overflowing) for cut, row in zip(is_cut, encoded.encodings, strict=True)]
         if origins is not None:
-            in_writing = map(written_with_origins, origins)
+            in_writing = [written_with_origins(text) for text in origins]
             words = [words_of(row, text) for row, text in zip(encoded.encodings, in_writing, strict=True)]
     marks = {"truncated": truncated} if mark_truncated else {}
     marks |= {} if origins is None else {"words": words}

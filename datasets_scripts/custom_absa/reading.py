@@ -63,6 +63,8 @@ def _jsonl_records(file: Path) -> Iterator[tuple[int, dict]]:
             raise ValueError(
                 f"{file}, line {line}: invalid JSON ({error.msg} at column {error.colno}); write one object per line"
             ) from error
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+            raise ValueError(f"{file}, line {line}: JSON that cannot be read ({error}); mend the line") from error
         if not isinstance(record, dict):
             raise ValueError(f"{file}, line {line}: {text.strip()[:80]!r} is no object; write one object per line")
         _check_columns(file, line, list(record))
@@ -94,7 +96,7 @@ def _read_row(file: Path, line: int, record: dict) -> dict:
             raise cell_error(file, line, column, value, "is not a string; write a string")
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise cell_error(file, line, column, value, "holds half a surrogate pair; write the whole character")
-        if not value.strip() and column != "target":
+        if column != "target" and not any(character.isprintable() and not character.isspace() for character in value):
             raise cell_error(file, line, column, value, "is empty; write a value or remove the row")
     return {column: value if column == "text" else value.strip() for column, value in values.items()} | {"line": line}
 

@@ -7,6 +7,12 @@ from lxml import etree
 from .source_files import read_utf8
 
 CATEGORIES = ("price", "anecdotes/miscellaneous", "food", "ambience", "service")
+CHILDREN = {
+    "sentence": ("text", "aspectTerms", "aspectCategories"),
+    "aspectTerms": ("aspectTerm",),
+    "aspectCategories": ("aspectCategory",),
+}
+MAX_DIGITS = 9  # of an offset, which is stored in 32 bits
 POLARITIES = ("positive", "neutral", "negative", "conflict")
 
 
@@ -50,6 +56,10 @@ def read_sentences(file: Path, name: str) -> list[dict]:
 def _read_sentence(name: str, element: etree._Element) -> dict:
     if element.tag != "sentence" or not element.get("id"):
         raise _error(name, element, "id", element.get("id"), f"expected <sentence id=...>, got <{element.tag}>")
+    for child in element.iter():
+        _check_element(name, child)
+    if len(element.findall("text")) != 1:
+        raise _error(name, element, "text", element.findtext("text"), "is to be there once in each sentence")
     text = element.findtext("text")
     if not text or not text.strip():
         raise _error(name, element, "text", text, "is empty; write or remove the sentence")
@@ -78,6 +88,17 @@ def _read_sentence(name: str, element: etree._Element) -> dict:
     return {"id": element.get("id"), "text": text, "terms": terms, "categories": categories}
 
 
+def _check_element(name: str, element: etree._Element):
+    """Each element is one that the format has, where it has it: what is misspelt would count as not annotated."""
+    allowed = CHILDREN.get(element.tag, ())
+    for child in element:
+        if child.tag not in allowed:
+            remedy = (
+                f"is no element of <{element.tag}>, which has {', '.join(allowed) or 'none'}; correct or remove it"
+            )
+            raise _error(name, child, child.tag, child.text, remedy)
+
+
 def _one_of(allowed: tuple[str, ...], name: str, element: etree._Element, field: str) -> str:
     value = element.get(field)
     if value not in allowed:
@@ -87,7 +108,7 @@ def _one_of(allowed: tuple[str, ...], name: str, element: etree._Element, field:
 
 def _offset(name: str, element: etree._Element, field: str) -> int:
     value = element.get(field)
-    if value is None or not value.isdecimal():
+    if value is None or not (value.isascii() and value.isdecimal()) or len(value) > MAX_DIGITS:
         raise _error(name, element, field, value, "is not a character offset; write a whole number")
     return int(value)
 

@@ -1,6 +1,7 @@
 """SentiHood (Saeidi et al. 2016): what people write about neighbourhoods, by place and aspect."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,9 +122,13 @@ def read_sentences(file: Path, name: str) -> list[dict]:
         records = json.loads(read_utf8(file))
     except json.JSONDecodeError as error:
         raise ValueError(f"{name}, line {error.lineno}: invalid JSON ({error.msg}); get the file anew") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise ValueError(f"{name}: JSON that cannot be read ({error}); get the file anew") from error
     if not isinstance(records, list) or not records:
         raise ValueError(f"{name}: expected a JSON list of sentences, got {str(records)[:80]!r}")
     sentences = [_read_sentence(name, position, record) for position, record in enumerate(records)]
+    if not any(_occurs(target, sentence["text"]) for sentence in sentences for target in TARGETS):
+        raise ValueError(f"{name}: none of its texts has {' or '.join(TARGETS)}; get the file anew")
     seen = set()
     for sentence in sentences:
         if sentence["id"] in seen:
@@ -139,8 +144,13 @@ def _read_sentence(name: str, position: int, record: dict) -> dict:
     if isinstance(record["id"], bool) or not isinstance(record["id"], int | str) or record["id"] == "":
         raise ValueError(f"{where}, field 'id': {record['id']!r} is neither a number nor a string; give it an id")
     where = f"{name}, sentence {record['id']}"
-    if not isinstance(record["text"], str) or not record["text"].strip():
+    if not isinstance(record["text"], str) or not _is_readable(record["text"]):
         raise ValueError(f"{where}, field 'text': {record['text']!r} is not a text; write or remove the sentence")
+    for field in ("id", "text"):
+        if any("\ud800" <= character <= "\udfff" for character in str(record[field])):
+            raise ValueError(
+                f"{where!a}, field {field!r}: {record[field]!a} holds half a surrogate pair; write the whole character"
+            )
     if not isinstance(record["opinions"], list):
         raise ValueError(f"{where}, field 'opinions': {record['opinions']!r} is not a list; write [] for no opinion")
     opinions = []
@@ -152,13 +162,23 @@ def _read_sentence(name: str, position: int, record: dict) -> dict:
                 raise ValueError(
                     f"{where}, field {field!r}: {opinion.get(field)!r} is unknown; write one of {', '.join(allowed)}"
                 )
-        if opinion["target_entity"] not in record["text"]:
+        if not _occurs(opinion["target_entity"], record["text"]):
             raise ValueError(
                 f"{where}, field 'target_entity': {opinion['target_entity']} does not occur in {record['text']!r}; "
                 "write it in the text or remove the opinion"
             )
         opinions.append({field: opinion[field] for field in OPINION_VALUES})
     return {"id": str(record["id"]), "text": record["text"], "opinions": opinions}
+
+
+def _occurs(target: str, text: str) -> bool:
+    """Whether a target stands in a text, be it within a word; LOCATION10 is no LOCATION1."""
+    return re.search(rf"{target}(?!\d)", text) is not None
+
+
+def _is_readable(text: str) -> bool:
+    """Whether a text has more than blanks and what no one sees."""
+    return any(character.isprintable() and not character.isspace() for character in text)
 
 
 def label_rows(sentence: dict) -> Iterator[dict]:
@@ -168,7 +188,7 @@ def label_rows(sentence: dict) -> Iterator[dict]:
         (opinion["target_entity"], opinion["aspect"]): opinion["sentiment"].lower() for opinion in sentence["opinions"]
     }
     for target in TARGETS:
-        if target not in sentence["text"]:
+        if not _occurs(target, sentence["text"]):
             continue
         for aspect in ASPECTS:
             yield {

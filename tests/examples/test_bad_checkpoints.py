@@ -113,10 +113,39 @@ def test_weights_that_are_not_those_of_a_classifier(checkpoint: Path, load, chan
         load()
 
 
-def test_a_weight_that_no_one_asks_for_is_left_out(checkpoint: Path, load):
-    change_weights(checkpoint, lambda weights: weights.update({"other": torch.ones(2)}))
-    model, _ = load()
-    assert "other" not in model.state_dict()
+def change_config(checkpoint: Path, **fields):
+    file = checkpoint / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **fields}))
+
+
+def test_layers_that_the_configuration_leaves_out(checkpoint: Path, load):
+    change_config(checkpoint, num_hidden_layers=1)
+    with pytest.raises(ValueError, match=r"has, beside those of its configuration, \d+ weights: bert.encoder.layer.1"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"id2label": {"0": "none", "1": "positive", "2": "positive"}}, "has the labels"),
+        ({"hidden_act": "nope"}, "cannot be loaded"),
+        ({"num_attention_heads": 0}, "cannot be loaded"),
+        ({"id2label": {"a": "b"}}, "cannot be loaded"),
+        ({"vocab_size": 10}, "tokenizer of|other sizes"),
+    ],
+)
+def test_configurations_that_fit_nothing(checkpoint: Path, load, fields: dict, told: str):
+    change_config(checkpoint, **fields)
+    with pytest.raises(ValueError, match=rf"model=.* {told}"):
+        load()
+
+
+@pytest.mark.parametrize("content", ["", "{", "null", "[" * 100_000, '{"model_type": []}'])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_files_that_are_no_json(checkpoint: Path, load, name: str, content: str):
+    (checkpoint / name).write_text(content)
+    with pytest.raises((ValueError, FileNotFoundError), match="model="):
+        load()
 
 
 @pytest.mark.parametrize("size", [0, 7, 1000])

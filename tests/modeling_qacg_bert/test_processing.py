@@ -249,3 +249,31 @@ def test_together_as_alone_bad_input_is_refused(tokenizer):
         encode_together(tokenizer, SENTIHOOD, ["a", "a"], ["LOCATION1", "LOCATION1"], ["price", "noise"])
     with pytest.raises(ValueError, match="text of row 0 is ' '"):
         encode_together(tokenizer, SENTIHOOD, [" "], ["LOCATION1"], ["price"])
+
+
+class Counting(BertTokenizer):
+    """Keeps what it is given."""
+
+    def __call__(self, texts, *arguments, **options):
+        self.given = texts
+        return super().__call__(texts, *arguments, **options)
+
+
+@pytest.mark.parametrize("unit", ["is dear ", "a.", "\u00e9 ", "x" * 90 + " "])
+def test_of_a_very_long_text_no_more_is_looked_at_than_can_be_read(tokenizer, unit: str):
+    """The row is that of the whole text; what the tokenizer is given does not grow with it."""
+    text = "  " * 5000 + unit * (200_000 // len(unit))
+    sentence = SENTIHOOD.auxiliary_sentence("LOCATION1", "price")
+    whole = tokenizer(written_text(text), sentence, truncation="only_first", max_length=40)
+    tokenizer.__class__ = Counting
+    rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"], max_length=40, mark_truncated=True)
+    assert rows["truncated"] == [True]
+    assert rows["input_ids"] == [whole["input_ids"]]
+    assert [len(one) for one in tokenizer.given] == [101 * 40]
+
+
+def test_what_is_left_out_after_a_very_long_word_is_said(tokenizer):
+    text = "x" * 9999 + " dear"
+    rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"], max_length=40, mark_truncated=True)
+    assert rows["truncated"] == [True]
+    assert tokenizer.unk_token_id in rows["input_ids"][0]
