@@ -399,6 +399,33 @@ def test_a_finished_run_is_left_alone(annotate, tmp_path: Path, corpus: Path, un
     assert_same(folder, undisturbed)
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"inputs": [{}]}', b"\xff", b"[" * 100_000])
+def test_a_record_that_is_none_is_named(annotate, tmp_path: Path, corpus: Path, content: bytes):
+    folder = annotate(tmp_path / "run", corpus / "a.parquet")
+    (folder / "run.json").write_bytes(content)
+    with pytest.raises(ValueError, match=r"run.json is no record of a run .*: give another --output_dir"):
+        annotate(folder, corpus / "a.parquet")
+
+
+@pytest.mark.parametrize("keep", [0, 100])
+def test_a_shard_that_was_damaged_is_named(annotate, tmp_path: Path, corpus: Path, keep: int):
+    folder = annotate(tmp_path / "run", corpus / "a.parquet")
+    shard = folder / "annotations-00000.parquet"
+    whole = shard.read_bytes()
+    shard.write_bytes(whole[:keep])
+    with pytest.raises(ValueError, match=r"annotations-00000.parquet is no shard of this run .*: remove it and run"):
+        annotate(folder, corpus / "a.parquet")
+    shard.unlink()
+    annotate(folder, corpus / "a.parquet")
+    assert shard.read_bytes() == whole
+
+
+def test_what_is_neither_file_nor_folder(annotate, tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(ValueError, match=r"input=.*pipe.csv is neither a file nor a folder"):
+        annotate(tmp_path / "run", tmp_path / "pipe.csv")
+
+
 def test_another_run_is_refused(annotate, tmp_path: Path, corpus: Path, tiny_classifier: Path):
     for file in corpus.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())

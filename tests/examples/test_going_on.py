@@ -165,6 +165,9 @@ def test_the_last_whole_checkpoint(tmp_path: Path, make_checkpoints, caplog):
     (tmp_path / "checkpoint-400" / "model.safetensors").write_bytes(b"weigh")
     (tmp_path / "checkpoint-500" / "complete.json").write_text("[")
     (tmp_path / "checkpoint-of mine").mkdir()
+    for content in ("[]", "null", "5", "[" * 100_000, '{"absent": 1}', '{"model.safetensors": null}'):
+        (tmp_path / "checkpoint-500" / "complete.json").write_text(content)
+        assert not checkpoints.is_complete(tmp_path / "checkpoint-500")
     with caplog.at_level(logging.WARNING, logger="run_absa"):
         assert checkpoints.last_complete(tmp_path) == tmp_path / "checkpoint-10"
     assert [

@@ -350,6 +350,25 @@ def test_recipe_with_an_unknown_name(tmp_path: Path, run_in_process):
         run_in_process("run_absa", [str(file)])
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("r.yaml", b"seeds: [1\n", "cannot be read: while parsing"),
+        ("r.yaml", b"output_dir: caf\xe9\n", "cannot be read: 'utf-8' codec"),
+        ("r.yaml", b"run: !!python/object/apply:os.system [true]\n", "cannot be read: could not determine"),
+        ("r.json", b'{"seeds": [1', "cannot be read: Expecting"),
+        ("r.json", b"[" * 100_000, "cannot be read: maximum recursion"),
+        ("r.yaml", b"1: 2\nfoo: 3\nhelp: 1\n", r"holds \['1', 'foo', 'help'\], which are no arguments"),
+        ("r.yaml", b"seeds: [&a [1, 1], [*a, *a]]\n", "seeds is a list of lists"),
+        ("r.yaml", b"", "is no mapping"),
+    ],
+)
+def test_recipes_that_are_none(tmp_path: Path, run_in_process, name: str, content: bytes, told: str):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=rf"recipe.* {told}"):
+        run_in_process("run_absa", [str(tmp_path / name)])
+
+
 def test_recipe_values_are_checked_like_words_of_the_command(tmp_path: Path, example, capsys):
     file = tmp_path / "recipe.yaml"
     file.write_text("seeds: 7\nbf16: false\ndata_dir: null\nlearning_rate: 1e-3\nlr_scheduler_kwargs: {power: 2}\n")

@@ -362,6 +362,22 @@ def test_it_is_known_to_transformers(pipe, tokenizer):
     assert named(TEXTS[0]) == pipe(TEXTS[0])
 
 
+def test_names_that_come_from_a_generator_are_asked(pipe):
+    expected = pipe("LOCATION1 is dear", aspects=["price"], targets=["LOCATION1"], return_all=True)
+    found = pipe("LOCATION1 is dear", aspects=iter(["price"]), targets=iter(["LOCATION1"]), return_all=True)
+    assert found == expected
+    assert len(found) == 1
+    with pytest.raises(ValueError, match="aspects=5: give a list"):
+        pipe("LOCATION1 is dear", aspects=5)
+
+
+@pytest.mark.parametrize("names", [None, {"Camden": "LOCATION1"}])
+@pytest.mark.parametrize("wrong", [{"target": ["Camden"]}, {"aspect": {}}])
+def test_a_question_about_what_is_no_name(pipe, names: dict | None, wrong: dict):
+    with pytest.raises(ValueError, match=r"input 0: .* give names"):
+        pipe({"text": "Camden is dear", "target": "LOCATION1", "aspect": "price", **wrong}, targets=names)
+
+
 def test_a_model_without_names_of_contexts(make_pipe):
     with pytest.raises(ValueError, match=r"names no aspects: set config\.targets and config.aspects"):
         make_pipe(targets=None, aspects=None, num_contexts=8)
