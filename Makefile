@@ -40,8 +40,8 @@ space: install  ## start the demo on the quickstart's model, or on another: make
 test: install  ## run the tests (under 5 minutes on 2 cores)
 	$(PYTEST) $(TWO_WORKERS)
 
-test-slow: install  ## run the tests that train models
-	$(OFFLINE) $(BIN)/python -m pytest -m slow
+test-slow: install  ## run the tests that train models or take long
+	$(PYTEST) $(TWO_WORKERS) -m slow
 
 test-space: install  ## start the demo and use it in Chromium, if there is one
 	$(PYTEST) -m demo

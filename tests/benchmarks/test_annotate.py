@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 
+
+@pytest.mark.slow
 def test_annotate(tiny_classifier: Path, tiny_sentihood: Path, run_script):
     options = ("--data_dir", tiny_sentihood, "--sizes", "40", "--loop_texts", "10", "--shard_size", "16")
     lines = run_script("benchmarks/annotate.py", tiny_classifier, *options).stdout.splitlines()

@@ -30,6 +30,7 @@ NAMES = ("query", "key", "value", "context_query", "context_key", "gate")
 PADDINGS = pytest.mark.parametrize("padding", [None, "left", "right", "scattered"])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(INTERPRETED, reason="this is the interpreter")
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a device")
 def test_in_the_interpreter(repo_root):
