@@ -8,7 +8,7 @@ import pytest
 from datasets import load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("README.md", "docs/accuracy.md", "docs/attention.md")
+DOCUMENTS = ("README.md", "docs/accuracy.md", "docs/attention.md", "docs/reliability.md", "SECURITY.md")
 
 
 def text_of(name: str) -> str:
@@ -90,3 +90,12 @@ def test_commands_name_files_that_exist(name: str):
     assert named
     for file in named:
         assert (ROOT / file).is_file(), file
+
+
+def test_every_test_that_a_promise_names_is_there():
+    tests = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("test_*.py"))
+    files = {file.name for file in (ROOT / "tests").rglob("test_*.py")}
+    named = re.findall(r"`(test_\w+)(\.py)?`", text_of("docs/reliability.md"))
+    assert len(named) > 15
+    for name, is_file in named:
+        assert f"{name}.py" in files if is_file else f"def {name}(" in tests, name
