@@ -7,7 +7,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
@@ -20,9 +20,10 @@ from datasets import load_dataset_builder
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
 HUB = "hf://"
-LONGEST_FIELD = 1 << 20  # characters of a csv field: a quote that is never closed must not take in the whole file
+LONGEST_FIELD = 1 << 20  # characters of a text or a csv field: a quote that is never closed must not take in the file
+LONGEST_LINE = 1 << 24  # bytes, or characters of csv
 LOOKED_AT = 100  # lines of a jsonl file that are looked at for the names of its columns
-PARQUET_ROWS = 1024  # that are in memory at once
+PARQUET_ROWS = 64  # that are in memory at once, however long
 PARQUET_BUFFER = 1 << 20  # bytes
 
 csv.field_size_limit(LONGEST_FIELD)
@@ -260,6 +261,8 @@ def make_row(row: int, line: int | None, columns: Columns, values: dict[str, Any
         return Reject(row, line, "the text is missing")
     if not isinstance(text, str):
         return Reject(row, line, f"the text is {shown(text)}, no string")
+    if len(text) > LONGEST_FIELD:
+        return Reject(row, line, f"the text has {len(text)} characters: {LONGEST_FIELD} are the most")
     if columns.id is None:
         return Row(row, line, None, text)
     given = values[columns.id]
@@ -280,9 +283,22 @@ def is_utf8(text: str) -> bool:
     return True
 
 
+def lines(file: BinaryIO | io.TextIOBase) -> Iterator[bytes | str | None]:
+    """The lines of a file; None for one that is too long to be held in memory."""
+    while line := file.readline(LONGEST_LINE):
+        is_whole = len(line) < LONGEST_LINE or line[-1] in ("\n", "\r", ord("\n"))
+        while not is_whole and (rest := file.readline(LONGEST_LINE)):
+            is_whole = rest[-1] in ("\n", "\r", ord("\n"))
+            line = None
+        yield line
+
+
 def shown(value: Any) -> str:
-    written = repr(value)
-    return f"{written if len(written) <= 80 else written[:80] + '...'} ({type(value).__name__})"
+    return f"{cut(repr(value))} ({type(value).__name__})"
+
+
+def cut(written: str) -> str:
+    return written if len(written) <= 80 else written[:80] + "..."
 
 
 class Csv:
@@ -291,7 +307,9 @@ class Csv:
     @staticmethod
     def records(file: BinaryIO) -> Iterator[tuple[int, list[str] | str]]:
         """The first line of each record, header included, and its fields, or what is wrong with it."""
-        reader = csv.reader(io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline=""), strict=True)
+        text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
+        too_long = "-" * (LONGEST_FIELD + 1)  # which the reader refuses in its own words
+        reader = csv.reader((too_long if line is None else line for line in lines(text)), strict=True)
         while True:
             line = reader.line_num + 1
             try:
@@ -340,7 +358,9 @@ class JsonLines:
     """One JSON object a line."""
 
     @staticmethod
-    def values(line: int, raw: bytes, columns: Columns | None = None) -> dict:
+    def values(line: int, raw: bytes | None, columns: Columns | None = None) -> dict:
+        if raw is None:
+            raise BadRowError(f"the line has more than {LONGEST_LINE} bytes")
         try:
             text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
         except UnicodeDecodeError as error:
@@ -357,25 +377,24 @@ class JsonLines:
             raise BadRowError(f"it is {shown(values)}, no object")
         absent = [column for column in columns or () if column not in values]
         if absent:
-            raise BadRowError(f"it has no {' and no '.join(absent)}, but {', '.join(values) or 'nothing'}")
+            raise BadRowError(f"it has no {' and no '.join(absent)}, but {cut(', '.join(values)) or 'nothing'}")
         return values
 
     @classmethod
     def count(cls, name: str, file: BinaryIO, columns: Columns) -> int:
-        first = list(islice(file, LOOKED_AT))
         known: dict[str, None] = {}
-        for line, raw in enumerate(first, 1):
-            try:
-                known |= dict.fromkeys(cls.values(line, raw))
-            except BadRowError:
-                continue
+        all_lines = lines(file)
+        count = 0
+        for count, raw in enumerate(islice(all_lines, LOOKED_AT), 1):
+            with suppress(BadRowError):
+                known |= dict.fromkeys(cls.values(count, raw))
         if known:
             check_columns(name, columns, list(known))
-        return len(first) + sum(1 for _ in file)
+        return count + sum(1 for _ in all_lines)
 
     @classmethod
     def read(cls, file: BinaryIO, columns: Columns, shards: Shards) -> Iterator[Row | Reject]:
-        for row, raw in enumerate(file):
+        for row, raw in enumerate(lines(file)):
             if shards.has(row):
                 try:
                     yield make_row(row + 1, row + 1, columns, cls.values(row + 1, raw, columns))

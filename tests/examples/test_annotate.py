@@ -420,6 +420,42 @@ def test_a_shard_that_was_damaged_is_named(annotate, tmp_path: Path, corpus: Pat
     assert shard.read_bytes() == whole
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_lines_too_long_for_memory_are_rejected_and_the_rest_is_read(
+    annotate, example, tmp_path: Path, monkeypatch, packed: bool, ending: str
+):
+    monkeypatch.setattr(example("corpus"), "LONGEST_LINE", 60)
+    long = "LOCATION1 is dear" * 20
+    jsonl = [json.dumps({"text": text}) for text in ("LOCATION1 is dear", long, "LOCATION2 is safe", long)]
+    csv = ["text", "LOCATION1 is dear", long, f'"{long}', "LOCATION2 is safe", '"LOCATION2', 'is near"']
+    suffix = ".gz" if packed else ""
+    for name, lines in (("a.jsonl", jsonl), ("b.csv", csv)):
+        content = ending.join(lines).encode()
+        (tmp_path / f"{name}{suffix}").write_bytes(gzip.compress(content) if packed else content)
+    folder = annotate(tmp_path / "run", tmp_path / f"a.jsonl{suffix}", tmp_path / f"b.csv{suffix}")
+    assert sorted(
+        set(zip(read(folder)["file"].map(lambda name: Path(name).name[0]), read(folder)["row"], strict=True))
+    ) == [
+        *(("a", row) for row in (1, 3)),
+        *(("b", row) for row in (1, 4, 5)),
+    ]
+    reasons = {(Path(reject["file"]).name[0], reject["row"]): reject["reason"] for reject in rejected(folder)}
+    assert list(reasons) == [("a", 2), ("a", 4), ("b", 2), ("b", 3)]
+    assert reasons["a", 2] == "the line has more than 60 bytes"
+    assert "field larger than field limit" in reasons["b", 3]
+
+
+def test_texts_too_long_for_memory_are_rejected(annotate, tmp_path: Path):
+    texts = ["LOCATION1 is dear", "LOCATION1 " + "x" * 2**20, "LOCATION1 is far"]
+    pd.DataFrame({"text": texts}).to_parquet(tmp_path / "a.parquet")
+    folder = annotate(tmp_path / "run", tmp_path / "a.parquet")
+    assert set(read(folder)["row"]) == {1, 3}
+    assert [reject["reason"] for reject in rejected(folder)] == [
+        "the text has 1048586 characters: 1048576 are the most"
+    ]
+
+
 def test_what_is_neither_file_nor_folder(annotate, tmp_path: Path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(ValueError, match=r"input=.*pipe.csv is neither a file nor a folder"):
