@@ -3,10 +3,12 @@
 import csv
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from gradio_client import Client
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 pytestmark = pytest.mark.demo
 ASPECTS = ["general", "price", "transit-location", "safety"]
@@ -52,6 +54,18 @@ def ask(page, text: str = TEXT):
     page.get_by_label("Text", exact=True).fill(text)
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator("#answers button, #answers [role=alert]").first.wait_for()
+
+
+def upload(page, file: Path):
+    """Gives a file, again where the page has just been drawn and nothing listens to it yet."""
+    page.get_by_role("tab", name="Many texts").click()
+    for _ in range(10):
+        with suppress(PlaywrightTimeoutError):
+            page.set_input_files("#file input[type=file]", file, timeout=3000)
+        with suppress(PlaywrightTimeoutError):
+            page.get_by_text(file.name).wait_for(timeout=3000)
+            return
+    pytest.fail(f"{file.name} does not show")
 
 
 def cells(page) -> list[tuple[str, str, str]]:
@@ -166,9 +180,7 @@ def test_annotate_a_csv_and_read_it_back(open_page, pipe, tmp_path: Path):
     rows = [{"id": "ä1", "text": f"{name} is dear, she said"} for name in ("Camden", "Soho", "nobody")]
     write(tmp_path / "own.csv", rows)
     page = open_page()
-    page.get_by_role("tab", name="Many texts").click()
-    page.set_input_files("#file input[type=file]", tmp_path / "own.csv")
-    page.get_by_text("own.csv").wait_for()
+    upload(page, tmp_path / "own.csv")
     page.get_by_role("button", name="Annotate").click()
     page.locator("#summary table").wait_for()
     with page.expect_download() as download:
@@ -213,9 +225,7 @@ def write(file: Path, rows: list[dict]):
 def test_files_that_are_no_csv(open_page, tmp_path: Path, content: bytes, told: str):
     (tmp_path / "own.csv").write_bytes(content)
     page = open_page()
-    page.get_by_role("tab", name="Many texts").click()
-    page.set_input_files("#file input[type=file]", tmp_path / "own.csv")
-    page.get_by_text("own.csv").wait_for()
+    upload(page, tmp_path / "own.csv")
     page.get_by_role("button", name="Annotate").click()
     assert told in page.get_by_role("alert").inner_text()
 
