@@ -82,6 +82,12 @@ def test_step(run_here):
     assert float(rows[1][-1]) > float(rows[1][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
 
 
+def test_memory(tiny_classifier, run_script):
+    rows = cells_of(run_script("benchmarks/memory.py", tiny_classifier, "--megabytes", "1").stdout)
+    assert [row[0] for row in rows[2:]] == ["a text of 0.0 MB", "line.jsonl", "packed.jsonl.gz", "texts.parquet"]
+    assert all(0 < int(before) <= int(peak) for _, _, before, peak in rows[2:])
+
+
 def test_profile(run_here):
     rows = cells_of(run_here("benchmarks/step.py", "--size=tiny", "--lengths=5", "--batch_sizes=2", "--profile"))
     first = next(number for number, row in enumerate(rows) if row[0] == "operator, ms")
