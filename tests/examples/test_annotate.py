@@ -319,15 +319,22 @@ def test_the_script_killed_twenty_times_ends_with_the_same_rows(
     words = [SCRIPT, str(tiny_classifier), str(texts), "--output_dir", str(folder), "--shard_size", "1"]
     generator = torch.Generator().manual_seed(0)
     for _ in range(20):
-        before = len(list(folder.glob("annotations-*")))
+        before = complete(folder)
         process = start(repo_root, words)
         wanted = before + int(torch.randint(0, 6, (1,), generator=generator))
-        wait(lambda wanted=wanted: len(list(folder.glob("annotations-*"))) >= wanted, process)
-        time.sleep(float(torch.rand(1, generator=generator)) * (8 if wanted == before else 0.1))
+        wait(lambda wanted=wanted: complete(folder) >= wanted, process)
+        # Until a random moment, for five shards at most: a fast machine must not come to the end before the last kill.
+        moment = time.monotonic() + float(torch.rand(1, generator=generator)) * (8 if wanted == before else 0.1)
+        wait(lambda wanted=wanted, moment=moment: time.monotonic() > moment or complete(folder) >= wanted + 5, process)
         process.kill()
         process.communicate()
+    assert complete(folder) < 300, "it came to its end before it was killed twenty times"
     run_script(*words)
     assert_same(folder, annotate(tmp_path / "undisturbed", texts, shard_size=1, return_all=False))
+
+
+def complete(folder: Path) -> int:
+    return len(list(folder.glob("annotations-*")))
 
 
 def start(repo_root: Path, words: list[str]) -> subprocess.Popen:
