@@ -123,7 +123,18 @@ class ContextGate(nn.Module):
 
     def forward(self, projected: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
         """Query or key (B, h, n, d) and the context's (B, h, n, d) -> (B, h, n, 1)"""
-        return self.from_hidden(projected) + self.from_context(context)
+        return finite(self.from_hidden(projected)) + finite(self.from_context(context))
+
+
+def finite(gate_logits: torch.Tensor) -> torch.Tensor:
+    """Gates' logits, or the weights that give them, which may be added: infinities of both signs would give NaN.
+
+    float16 ends at 65,504, far beyond where a gate is open or shut; of the other types no sum gets near the end.
+    """
+    if gate_logits.dtype != torch.float16:
+        return gate_logits
+    largest = torch.finfo(torch.float16).max / 4  # at most three are added
+    return gate_logits.clamp(-largest, largest)
 
 
 class Projected(NamedTuple):
@@ -266,12 +277,13 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
             (self.key, self.context_key, self.key_gate),
         ):
             on_hidden, on_context = gate.from_hidden.weight[0], gate.from_context.weight[0]  # (d,)
-            on_matrix = on_context @ context_projection.weight  # (d,)
+            on_matrix = finite(on_context @ context_projection.weight)  # (d,)
             folded.append(
-                on_hidden @ projection.weight.unflatten(0, heads)
-                + on_matrix @ self.context_matrix.from_hidden.weight.unflatten(0, heads)
+                finite(on_hidden @ projection.weight.unflatten(0, heads))
+                + finite(on_matrix @ self.context_matrix.from_hidden.weight.unflatten(0, heads))
             )  # (h, H)
-            constant = projection.bias.view(heads) @ on_hidden + context_projection.bias @ on_context  # (h,)
+            constant = finite(projection.bias.view(heads) @ on_hidden)  # (h,)
+            constant = constant + finite(context_projection.bias @ on_context)
             constants.append(constant if gate.from_hidden.bias is None else constant + gate.from_hidden.bias)
             gates_on_matrix.append(on_matrix)
         return StackedWeights(
@@ -301,10 +313,12 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
         matrix = (matrix + for_all_tokens[:, None]).unflatten(-1, heads)  # (B·K, n, h, d)
         contexts = nn.functional.linear(matrix, stacked.context_weight, stacked.context_bias)
         context_query, context_key = contexts.transpose(1, 2).chunk(2, dim=-1)  # (B·K, h, n, d) each
+        for_all_tokens = for_all_tokens.unflatten(-1, heads)  # (B·K, h, d)
         gates = (
-            (logits + (for_all_tokens.unflatten(-1, heads) @ on_matrix)[:, None]).transpose(1, 2)[..., None]
+            finite(logits) + finite(for_all_tokens @ on_matrix)[:, None]
             for logits, on_matrix in zip((query_gate, key_gate), stacked.gates_on_matrix, strict=True)
-        )  # (B·K, h, n, 1)
+        )  # (B·K, n, h)
+        gates = (logits.transpose(1, 2)[..., None] for logits in gates)  # (B·K, h, n, 1)
         return Projected(*(self._heads(states) for states in projected), context_query, context_key, *gates)
 
     def _project_context(self, projection: nn.Module, context: torch.Tensor) -> torch.Tensor:
