@@ -5,8 +5,8 @@ import evaluate
 
 # `evaluate.load` copies what this file imports with a single dot, and nothing that those files import in turn.
 from .absa_scores import absa_scores, check_label_names
-from .figures import DegenerateScoreWarning
-from .keyed_rows import join_rows, sorted_rows
+from .figures import DegenerateScoreWarning, check_resampling
+from .keyed_rows import KeyedRowsMixin, join_rows, sorted_rows
 
 __all__ = ["Absa", "DegenerateScoreWarning"]
 
@@ -39,7 +39,7 @@ CITATION = """
 """
 
 
-class Absa(evaluate.Metric):
+class Absa(KeyedRowsMixin, evaluate.Metric):
     """`compute(predictions, references, labels, none_label="none", bootstrap=0, seed=0)`; see `absa_scores`."""
 
     def _info(self):
@@ -60,7 +60,8 @@ class Absa(evaluate.Metric):
     def compute(self, *, predictions=None, references=None, labels=None, none_label="none", bootstrap=0, seed=0):
         """Score predictions against references, or all that `add` and `add_batch` collected when neither is given."""
         check_label_names(labels, none_label)
-        if predictions is not None and references is not None:
+        check_resampling(bootstrap, seed)
+        if predictions is not None or references is not None:
             # Checked before `evaluate` writes the rows to disk: its own errors name no key, and an error after that
             # leaves its file locked.
             sorted_rows(**join_rows(predictions, references), label_names=labels)

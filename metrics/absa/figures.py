@@ -5,8 +5,13 @@ The same file stands in each metric folder, because each folder is published on 
 
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+
+from .keyed_rows import shown
+
+MOST_RESAMPLES = 100_000
 
 
 class DegenerateScoreWarning(UserWarning):
@@ -56,33 +61,51 @@ def with_bounds(
     Args:
         figures_of: figures of the groups at the given indices (an index may occur several times).
         ids: (groups,) sentence id of each group.
-        bootstrap: number of resamples; 0 for no interval.
+        bootstrap: number of resamples, at most `MOST_RESAMPLES`; 0 for no interval.
         seed: of the resampling.
 
     Returns:
         `name`, and with `bootstrap` also `name_low` and `name_high`, for each figure.
 
     Raises:
-        ValueError: `bootstrap` is not an integer of at least 0.
+        ValueError: `bootstrap` or `seed` is out of range, or a figure has the name of another's bound.
     """
-    if not isinstance(bootstrap, int) or bootstrap < 0:
-        raise ValueError(f"{bootstrap=}: give the number of resamples, an integer of at least 0 (0: no interval).")
+    check_resampling(bootstrap, seed)
     groups = np.arange(len(ids))
     figures = figures_of(groups)
     if bootstrap == 0:
         return figures
-    names, sentence = np.unique(np.asarray(ids), return_inverse=True)
+    bounds = {f"{name}_{bound}" for name in figures for bound in ("low", "high")}
+    if taken := sorted(bounds & set(figures)):
+        raise ValueError(f"{shown(taken[0])} is a figure and a bound of another: rename the aspect, or bootstrap=0.")
+    # Not np.unique: arrays of strings are as wide as the longest, and drop NUL characters at the end.
+    names = {name: number for number, name in enumerate(sorted(set(ids)))}
+    sentence = np.array([names[name] for name in ids])
     generator = np.random.default_rng(seed)
     resampled = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateScoreWarning)
         for _ in range(bootstrap):
             times = np.bincount(generator.integers(len(names), size=len(names)), minlength=len(names))
-            resampled.append(figures_of(np.repeat(groups, times[sentence])))
+            resampled.append(np.array(list(figures_of(np.repeat(groups, times[sentence])).values())))
     bounded = {}
-    for name, figure in figures.items():
-        values = np.array([resample[name] for resample in resampled])
+    for (name, figure), values in zip(figures.items(), np.transpose(resampled), strict=True):
         values = values[~np.isnan(values)]
         low, high = np.percentile(values, [2.5, 97.5]) if len(values) else (np.nan, np.nan)
         bounded |= {name: figure, f"{name}_low": float(low), f"{name}_high": float(high)}
     return bounded
+
+
+def check_resampling(bootstrap: int, seed: int) -> None:
+    """Raise ValueError unless both are integers of at least 0, and `bootstrap` at most `MOST_RESAMPLES`."""
+    if not _is_integer(bootstrap) or not 0 <= bootstrap <= MOST_RESAMPLES:
+        raise ValueError(
+            f"bootstrap={shown(bootstrap)}: give the number of resamples, an integer from 0 (no interval) to "
+            f"{MOST_RESAMPLES}."
+        )
+    if not _is_integer(seed) or seed < 0:
+        raise ValueError(f"seed={shown(seed)}: give an integer of at least 0.")
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

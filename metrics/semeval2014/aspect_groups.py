@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .figures import presence_figures, ratio, undefined
-from .keyed_rows import sorted_rows
+from .keyed_rows import shown, sorted_rows
 
 NONE = 0
 
@@ -41,15 +41,15 @@ def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_na
     for sentence, target, aspect in keys:
         if aspect not in aspect_names:
             raise ValueError(
-                f"unknown aspect {aspect!r} for {(sentence, target, aspect)}: use one of {list(aspect_names)}; "
-                "for other aspects there is the absa metric."
+                f"unknown aspect {shown(aspect)} for {shown((sentence, target, aspect))}: use one of "
+                f"{list(aspect_names)}; for other aspects there is the absa metric."
             )
         found.setdefault((sentence, target), set()).add(aspect)
     for group, aspects in found.items():
         missing = [aspect for aspect in aspect_names if aspect not in aspects]
         if missing:
             raise ValueError(
-                f"no row for aspects {missing} of (id, target) {group}: give all of {list(aspect_names)}."
+                f"no row for aspects {missing} of (id, target) {shown(group)}: give all of {list(aspect_names)}."
             )
     # Rows are sorted, so each group's aspects come in alphabetical order.
     columns = [sorted(aspect_names).index(aspect) for aspect in aspect_names]

@@ -5,8 +5,8 @@ import evaluate
 
 # `evaluate.load` copies what this file imports with a single dot, and nothing that those files import in turn.
 from .aspect_groups import aspect_groups
-from .figures import DegenerateScoreWarning
-from .keyed_rows import join_rows
+from .figures import DegenerateScoreWarning, check_resampling
+from .keyed_rows import KeyedRowsMixin, join_rows
 from .semeval2014_scores import ASPECTS, LABELS, semeval2014_scores
 
 __all__ = ["ASPECTS", "LABELS", "DegenerateScoreWarning", "Semeval2014"]
@@ -42,7 +42,7 @@ CITATION = """
 """
 
 
-class Semeval2014(evaluate.Metric):
+class Semeval2014(KeyedRowsMixin, evaluate.Metric):
     """`compute(predictions, references, bootstrap=0, seed=0)`; see `semeval2014_scores` for the figures."""
 
     def _info(self):
@@ -63,7 +63,8 @@ class Semeval2014(evaluate.Metric):
 
     def compute(self, *, predictions=None, references=None, bootstrap=0, seed=0):
         """Score predictions against references, or all that `add` and `add_batch` collected when neither is given."""
-        if predictions is not None and references is not None:
+        check_resampling(bootstrap, seed)
+        if predictions is not None or references is not None:
             # Checked before `evaluate` writes the rows to disk: its own errors name no key, and an error after that
             # leaves its file locked.
             aspect_groups(join_rows(predictions, references), ASPECTS, LABELS)

@@ -9,6 +9,7 @@ import sys
 import warnings
 
 import pytest
+import torch
 
 from metrics.absa.absa import Absa
 from metrics.absa.absa_scores import absa_scores
@@ -143,7 +144,22 @@ def without(row, field):
         (
             [PREDICTIONS[0] | {"id": 0}],
             REFERENCES,
-            r"predictions: the key \(0, 'LOCATION1', 'general'\) must be three",
+            r"predictions\[0\]: the key \(0, 'LOCATION1', 'general'\) must be three",
+        ),
+        (
+            PREDICTIONS,
+            [REFERENCES[0] | {"id": "a\ud800"}],
+            r"references\[0\]: the key \('a\\ud800', 'LOCATION1', 'general'\).*without half surrogate pairs",
+        ),
+        (PREDICTIONS, None, r"references=None \(NoneType\): give a list of dicts with \['id'"),
+        (None, REFERENCES, r"predictions=None \(NoneType\): give a list of dicts with \['id'"),
+        (iter(PREDICTIONS), REFERENCES, r"predictions=<list_iterator .*: give a list of dicts"),
+        (PREDICTIONS, [*REFERENCES[:2], ["0"]], r"references\[2\]=\['0'\] \(list\): give a dict"),
+        (PREDICTIONS, [REFERENCES[0] | {"label": ["none"]}, *REFERENCES[1:]], r"unknown label \['none'\] for \('0'"),
+        (
+            [PREDICTIONS[0] | {"probabilities": ["1", "0", "0"]}, *PREDICTIONS[1:]],
+            REFERENCES,
+            r"the probabilities \['1', '0', '0'\] for \('0', 'LOCATION1', 'general'\) are no row of numbers",
         ),
         ([], [], "there are no rows"),
         (PREDICTIONS[:3], REFERENCES[:3], r"no row for aspects \['safety'\] of \(id, target\) \('0', 'LOCATION1'\)"),
@@ -156,6 +172,70 @@ def test_rows_that_do_not_match(sentihood, tmp_path, predictions, references, me
     # The rows did not reach the disk, and the same object still works.
     assert not list(tmp_path.rglob("*.arrow"))
     assert sentihood.compute(predictions=PREDICTIONS, references=REFERENCES)["strict_accuracy"] == 0.5
+
+
+@pytest.mark.filterwarnings("ignore::metrics.sentihood.DegenerateScoreWarning")
+def test_other_fields_and_tensors_are_accepted(sentihood):
+    predictions = [
+        row | {"probabilities": torch.tensor(row["probabilities"], dtype=torch.float64), "text": number}
+        for number, row in enumerate(PREDICTIONS)
+    ]
+    references = [row | {"opinions": []} for row in REFERENCES]
+    scores = sentihood.compute(predictions=predictions, references=references)
+    assert str(scores) == str(sentihood.compute(predictions=PREDICTIONS, references=REFERENCES))
+
+
+@pytest.mark.parametrize("metric", [Absa, Semeval2014, Sentihood])
+@pytest.mark.parametrize(("name", "value"), [("bootstrap", -1), ("bootstrap", "3"), ("seed", None), ("seed", 1.5)])
+def test_options_are_checked_before_rows_reach_the_disk(tmp_path, metric, name, value):
+    labels = {"labels": ["none", "positive", "negative"]} if metric is Absa else {}
+    with pytest.raises(ValueError, match=f"^{name}={value!r}: give"):
+        metric(cache_dir=str(tmp_path)).compute(
+            predictions=PREDICTIONS, references=REFERENCES, **labels, **{name: value}
+        )
+    assert not list(tmp_path.rglob("*.arrow"))
+
+
+P, R = PREDICTIONS[0], REFERENCES[0]
+
+
+@pytest.mark.parametrize(
+    ("prediction", "reference", "message"),
+    [
+        ([P], R, r"predictions\[0\]=\[{'aspect': .*}\] \(list\): give a dict with"),
+        (P, None, r"references\[0\]=None \(NoneType\): give a dict with"),
+        (P, without(R, "label"), r"references\[0\] has no 'label'"),
+        (P, R | {"id": 1}, r"references\[0\]: the key \(1, 'LOCATION1', 'general'\) must be three strings"),
+        (P | {"aspect": None}, R, r"predictions\[0\]: the key \('0', 'LOCATION1', None\) must be three strings"),
+        (P, R | {"label": 1}, r"references: the label 1 for \('0', 'LOCATION1', 'general'\) must be a string"),
+        (P, R | {"label": "\ud800"}, r"references: the label '\\ud800' for \('0', .*\) must be a string"),
+        (
+            P | {"probabilities": ["1", "0", "0"]},
+            R,
+            r"the probabilities \['1', '0', '0'\] for .* are no row of numbers",
+        ),
+        (P | {"probabilities": [[1, 0, 0]]}, R, r"the probabilities \[\[1, 0, 0\]\] for .* are no row of numbers"),
+    ],
+)
+def test_rows_that_cannot_be_collected(sentihood, tmp_path, prediction, reference, message):
+    with pytest.raises(ValueError, match=message):
+        sentihood.add(prediction=prediction, reference=reference)
+    with pytest.raises(ValueError, match=message):
+        sentihood.add_batch(predictions=[prediction], references=[reference])
+    assert not list(tmp_path.rglob("*.arrow"))
+
+
+def test_batch_of_unequal_lengths(sentihood):
+    with pytest.raises(ValueError, match="8 predictions, 1 references: give as many of each in a batch"):
+        sentihood.add_batch(predictions=PREDICTIONS, references=REFERENCES[:1])
+
+
+@pytest.mark.filterwarnings("ignore::metrics.sentihood.DegenerateScoreWarning")
+def test_rows_may_be_added_one_by_one(sentihood):
+    whole = sentihood.compute(predictions=PREDICTIONS, references=REFERENCES)
+    for prediction, reference in zip(PREDICTIONS, REFERENCES[::-1], strict=True):
+        sentihood.add(prediction=prediction | {"text": "a"}, reference=reference)
+    assert str(sentihood.compute()) == str(whole)
 
 
 @pytest.mark.filterwarnings("ignore::metrics.semeval2014.DegenerateScoreWarning")
