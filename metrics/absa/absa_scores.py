@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .figures import presence_figures, ratio, with_bounds
-from .keyed_rows import sorted_rows
+from .keyed_rows import is_sequence, is_text, shown, sorted_rows
 
 
 def absa_scores(
@@ -53,8 +53,9 @@ def absa_scores(
     groups = [key[:2] for key in rows.keys]
     starts = np.array([row for row, group in enumerate(groups) if row == 0 or group != groups[row - 1]])
     sizes = np.diff(np.append(starts, len(groups)))
-    row_aspects = np.array([aspect for _, _, aspect in rows.keys])
     aspect_names = sorted(set(aspects))
+    aspect_numbers = {aspect: number for number, aspect in enumerate(aspect_names)}
+    row_aspects = np.array([aspect_numbers[aspect] for _, _, aspect in rows.keys])
 
     def figures_of(drawn: np.ndarray) -> dict[str, float]:
         drawn_starts = np.cumsum(sizes[drawn]) - sizes[drawn]
@@ -68,9 +69,11 @@ def absa_scores(
         }
         if none is not None:
             figures |= _presence_and_sentiment(gold, likely, none)
-        for aspect in aspect_names:
-            name, here = f"accuracy/{aspect}", row_aspects[index] == aspect
-            figures[name] = ratio(name, right[here].sum(), here.sum(), "the aspect does not occur")
+        here = row_aspects[index]
+        occurs, hits = (np.bincount(of, minlength=len(aspect_names)) for of in (here, here[right]))
+        for aspect, number in aspect_numbers.items():
+            name = f"accuracy/{aspect}"
+            figures[name] = ratio(name, hits[number], occurs[number], "the aspect does not occur")
         return figures
 
     return with_bounds(figures_of, [groups[start][0] for start in starts], bootstrap, seed)
@@ -78,17 +81,18 @@ def absa_scores(
 
 def check_label_names(label_names: Sequence[str] | None, none_label: str | None) -> None:
     """Raise ValueError unless `label_names` are two or more labels without repeats, with `none_label` unless None."""
-    if label_names is None or isinstance(label_names, str) or len(label_names) < 2:
+    names = list(label_names) if is_sequence(label_names) else []
+    if len(names) < 2 or not all(map(is_text, names)):
         raise ValueError(
-            f"labels={label_names!r}: name two or more labels, in the order of the probabilities, "
+            f"labels={shown(label_names)}: name two or more labels, strings in the order of the probabilities, "
             "for example ['none', 'positive', 'negative']."
         )
-    if len(set(label_names)) != len(label_names):
-        raise ValueError(f"labels={list(label_names)}: a label occurs twice; name each once.")
-    if none_label is not None and none_label not in label_names:
+    if len(set(names)) != len(names):
+        raise ValueError(f"labels={shown(names)}: a label occurs twice; name each once.")
+    if none_label is not None and not (isinstance(none_label, str) and none_label in names):
         raise ValueError(
-            f"{none_label=} is not one of the labels {list(label_names)}: name the label of an aspect that is not "
-            "present, or give None if every row has a sentiment."
+            f"none_label={shown(none_label)} is not one of the labels {shown(names)}: name the label of an aspect "
+            "that is not present, or give None if every row has a sentiment."
         )
 
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -110,6 +111,25 @@ def test_only_none_in_gold():
     assert undefined == {str(warning.message).split(" is NaN")[0] for warning in caught}
 
 
+def test_label_names_may_be_an_array():
+    assert absa_scores(**BY_HAND, label_names=np.array(LABELS)) == absa_scores(**BY_HAND, label_names=LABELS)
+
+
+def test_aspects_that_end_in_nul_are_aspects_of_their_own():
+    rows = columns([("1", "", "a", "good", [0.0, 1.0, 0.0]), ("1", "", "a\0", "good", [0.0, 0.0, 1.0])])
+    scores = absa_scores(**rows, label_names=LABELS)
+    assert (scores["accuracy/a"], scores["accuracy/a\0"]) == (1, 0)
+
+
+def test_one_long_aspect_does_not_lengthen_the_others():
+    rows = [(str(number), "", "a", "good", [0.0, 1.0, 0.0]) for number in range(300)]
+    tracemalloc.start()
+    absa_scores(**columns([*rows, ("0", "", "x" * 100_000, "good", [0.0, 1.0, 0.0])]), label_names=LABELS)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000  # bytes; 300 strings of 100,000 characters are 120,000,000 in an array
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_row_order_changes_no_bit(seed):
     rows = random_rows(0)
@@ -145,6 +165,16 @@ def test_bounds():
     [
         ({"label_names": ["none"]}, r"labels=\['none'\]: name two or more labels"),
         ({"label_names": "none"}, "labels='none': name two or more labels"),
+        ({"label_names": None}, "labels=None: name two or more labels"),
+        ({"label_names": set(LABELS)}, r"labels={'bad', 'good', 'none'}: name two or more labels"),
+        ({"label_names": {"none": 0, "good": 1}}, "labels={'good': 1, 'none': 0}: name two or more labels"),
+        ({"label_names": [0, 1, 2]}, r"labels=\[0, 1, 2\]: name two or more labels, strings in the order"),
+        ({"label_names": ["none", ["good"]]}, r"labels=\['none', \['good'\]\]: name two or more labels"),
+        ({"label_names": ["none", "a\ud800"]}, r"labels=\['none', 'a\\ud800'\]: name two or more labels"),
+        ({"label_names": np.array(["none"])}, r"labels=array\(\['none'\], .*\): name two or more labels"),
+        ({"label_names": LABELS, "none_label": ["none"]}, r"none_label=\['none'\] is not one of the labels"),
+        ({"label_names": LABELS, "none_label": 0}, "none_label=0 is not one of the labels"),
+        ({"label_names": LABELS, "none_label": np.array(LABELS)}, r"none_label=array\(.*\) is not one of the labels"),
         ({"label_names": ["none", "good", "good"]}, "a label occurs twice"),
         ({"label_names": ["absent", "good", "bad"]}, r"none_label='none' is not one of the labels \['absent'"),
         ({"label_names": ["none", "good", "awful"]}, r"unknown label 'bad' for \('1', 'case', 'price'\)"),
