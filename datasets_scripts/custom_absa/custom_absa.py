@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 
 import datasets
 
 from .deduplication import drop_shared_texts
-from .reading import READERS, cell_error, read_rows
-from .source_files import cache_key
+from .reading import READERS, cell_error, fault_of, read_rows
+from .source_files import cache_key, cut, shown
 
 # Names under which a split's file is looked for in data_dir.
 FILE_STEMS = {"train": ("train",), "validation": ("validation", "dev"), "test": ("test",)}
@@ -56,10 +57,15 @@ class CustomABSA(datasets.GeneratorBasedBuilder):
         **kwargs,
     ):
         if (data_files is None) == (data_dir is None):
-            raise ValueError(f"{data_files=} and {data_dir=}: give one of the two")
-        if absent_label is not None and (not absent_label.strip() or absent_label != absent_label.strip()):
-            raise ValueError(f"{absent_label=} is empty or has blanks around it; write a label, or give None")
-        files = _named_files(data_files) if data_dir is None else _files_in(Path(data_dir))
+            raise ValueError(f"data_files={shown(data_files)} and data_dir={shown(data_dir)}: give one of the two")
+        if absent_label is not None and (fault_of(absent_label) or absent_label != absent_label.strip()):
+            raise ValueError(
+                f"absent_label={shown(absent_label)} is empty or has blanks around it, or is no readable string; "
+                "write a label, or give None"
+            )
+        if not isinstance(deduplicate, bool):
+            raise ValueError(f"deduplicate={shown(deduplicate)}: give True or False")
+        files = _named_files(data_files) if data_dir is None else _files_in(data_dir)
         super().__init__(
             hash=cache_key(files.values()),
             files={split: str(file.absolute()) for split, file in files.items()},
@@ -105,7 +111,13 @@ class CustomABSA(datasets.GeneratorBasedBuilder):
 
 def _named_files(data_files: Mapping[str, str | Path]) -> dict[str, Path]:
     if not isinstance(data_files, Mapping) or "train" not in data_files or not data_files.keys() <= FILE_STEMS.keys():
-        raise ValueError(f"{data_files=}: expected {{'train': path}}, with 'validation' and 'test' or without")
+        given = list(data_files) if isinstance(data_files, Mapping) else data_files
+        raise ValueError(
+            f"data_files has {shown(given)}: expected {{'train': path}}, with 'validation' and 'test' or without"
+        )
+    for split, file in data_files.items():
+        if not isinstance(file, str | PathLike):
+            raise ValueError(f"data_files[{split!r}]={shown(file)}: give the path of one file, or leave it out")
     files = {split: Path(data_files[split]) for split in FILE_STEMS if split in data_files}
     for split, file in files.items():
         if file.suffix not in READERS:
@@ -115,8 +127,10 @@ def _named_files(data_files: Mapping[str, str | Path]) -> dict[str, Path]:
     return files
 
 
-def _files_in(folder: Path) -> dict[str, Path]:
-    files = {}
+def _files_in(data_dir: str | Path) -> dict[str, Path]:
+    if not isinstance(data_dir, str | PathLike) or not data_dir:
+        raise ValueError(f"data_dir={shown(data_dir)}: give the path of a folder")
+    folder, files = Path(data_dir), {}
     for split, stems in FILE_STEMS.items():
         names = [stem + suffix for stem in stems for suffix in READERS]
         found = [folder / name for name in names if (folder / name).is_file()]
@@ -133,7 +147,8 @@ def _check_known(file: Path, train_file: Path, rows: list[dict], names: dict[str
     for row in rows:
         for column, known in names.items():
             if row[column] not in known:
-                remedy = f"does not occur in {train_file}, which has {', '.join(known)}; correct it or add it there"
+                known = cut(", ".join(known))
+                remedy = f"does not occur in {train_file}, which has {known}; correct it or add it there"
                 raise cell_error(file, row["line"], column, row[column], remedy)
 
 

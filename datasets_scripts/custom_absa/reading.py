@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from .source_files import read_utf8
+from .source_files import read_utf8, shown
 
 REQUIRED_COLUMNS = ("text", "aspect", "label")
 OPTIONAL_COLUMNS = ("id", "target")
@@ -43,13 +43,16 @@ def _csv_records(file: Path) -> Iterator[tuple[int, dict]]:
             elif cells:
                 if len(cells) != len(header):
                     raise ValueError(
-                        f"{file}, line {line}: {len(cells)} cells {cells!r} for the {len(header)} columns "
+                        f"{file}, line {line}: {len(cells)} cells {shown(cells)} for the {len(header)} columns "
                         f"{', '.join(header)}; quote cells that hold commas and write each cell"
                     )
                 yield line, dict(zip(header, cells, strict=True))
             line = reader.line_num + 1  # where the next record starts: a quoted cell may span lines
     except csv.Error as error:
-        raise ValueError(f"{file}, line {line}: malformed csv ({error}); check the quotes of this row") from error
+        raise ValueError(
+            f"{file}, line {line}: malformed csv ({error}); check the quotes of this row, which was read to line "
+            f"{reader.line_num}: one that opens and never closes takes in what follows"
+        ) from error
 
 
 def _jsonl_records(file: Path) -> Iterator[tuple[int, dict]]:
@@ -58,17 +61,25 @@ def _jsonl_records(file: Path) -> Iterator[tuple[int, dict]]:
         if not text.strip():
             continue
         try:
-            record = json.loads(text)
+            record = json.loads(text, object_pairs_hook=_object)
         except json.JSONDecodeError as error:
             raise ValueError(
                 f"{file}, line {line}: invalid JSON ({error.msg} at column {error.colno}); write one object per line"
             ) from error
-        except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets, a key twice
             raise ValueError(f"{file}, line {line}: JSON that cannot be read ({error}); mend the line") from error
         if not isinstance(record, dict):
-            raise ValueError(f"{file}, line {line}: {text.strip()[:80]!r} is no object; write one object per line")
+            raise ValueError(f"{file}, line {line}: {shown(text.strip())} is no object; write one object per line")
         _check_columns(file, line, list(record))
         yield line, record
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict:
+    """An object of JSON, which would lose the first value of a key that it has twice."""
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError(f"a key occurs twice in {shown([key for key, _ in pairs])}")
+    return record
 
 
 READERS = {".csv": _csv_records, ".jsonl": _jsonl_records}
@@ -77,11 +88,13 @@ READERS = {".csv": _csv_records, ".jsonl": _jsonl_records}
 def _check_columns(file: Path, line: int, columns: list[str]) -> None:
     for column in REQUIRED_COLUMNS:
         if column not in columns:
-            raise ValueError(f"{file}, line {line}, column {column!r}: is missing among {columns}; add it")
+            raise ValueError(f"{file}, line {line}, column {column!r}: is missing among {shown(columns)}; add it")
     for column in columns:
         if column not in REQUIRED_COLUMNS + OPTIONAL_COLUMNS:
             allowed = ", ".join(REQUIRED_COLUMNS + OPTIONAL_COLUMNS)
-            raise ValueError(f"{file}, line {line}, column {column!r}: is not one of {allowed}; rename or remove it")
+            raise ValueError(
+                f"{file}, line {line}, column {shown(column)}: is not one of {allowed}; rename or remove it"
+            )
         if columns.count(column) > 1:
             raise ValueError(f"{file}, line {line}, column {column!r}: occurs twice in the header; remove one")
 
@@ -92,13 +105,21 @@ def _read_row(file: Path, line: int, record: dict) -> dict:
         values["id"] = str(values["id"])
     for column in (*REQUIRED_COLUMNS, *(column for column in OPTIONAL_COLUMNS if column in record)):
         value = values.get(column)
-        if not isinstance(value, str):
-            raise cell_error(file, line, column, value, "is not a string; write a string")
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            raise cell_error(file, line, column, value, "holds half a surrogate pair; write the whole character")
-        if column != "target" and not any(character.isprintable() and not character.isspace() for character in value):
-            raise cell_error(file, line, column, value, "is empty; write a value or remove the row")
+        fault = fault_of(value, may_be_empty=column == "target")
+        if fault is not None:
+            raise cell_error(file, line, column, value, fault)
     return {column: value if column == "text" else value.strip() for column, value in values.items()} | {"line": line}
+
+
+def fault_of(value: object, may_be_empty: bool = False) -> str | None:
+    """What is wrong with a cell, and the remedy."""
+    if not isinstance(value, str):
+        return "is not a string; write a string"
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        return "holds half a surrogate pair; write the whole character"
+    if not may_be_empty and not any(character.isprintable() and not character.isspace() for character in value):
+        return "is empty; write a value or remove the row"
+    return None
 
 
 def _complete_ids(file: Path, rows: list[dict]) -> None:
@@ -130,8 +151,8 @@ def _drop_repeated(file: Path, rows: list[dict]) -> list[dict]:
                 row["line"],
                 "label",
                 row["label"],
-                f"contradicts {first['label']!r} on line {first['line']} for the same text, target {row['target']!r} "
-                f"and aspect {row['aspect']!r}; remove one of the two rows",
+                f"contradicts {shown(first['label'])} on line {first['line']} for the same text, target "
+                f"{shown(row['target'])} and aspect {shown(row['aspect'])}; remove one of the two rows",
             )
     if len(first_of) < len(rows):
         warnings.warn(f"{file}: {len(rows) - len(first_of)} repeated rows dropped", stacklevel=2)
@@ -140,4 +161,4 @@ def _drop_repeated(file: Path, rows: list[dict]) -> list[dict]:
 
 def cell_error(file: Path, line: int, column: str, value: object, remedy: str) -> ValueError:
     """The error of one cell: file, 1-based line, column, value, what is wrong and the remedy."""
-    return ValueError(f"{file}, line {line}, column {column!r}: {value!r} {remedy}")
+    return ValueError(f"{file}, line {line}, column {column!r}: {shown(value)} {remedy}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from .source_files import read_utf8
+from .source_files import cut, read_utf8, shown
 
 CATEGORIES = ("price", "anecdotes/miscellaneous", "food", "ambience", "service")
 CHILDREN = {
@@ -41,9 +41,11 @@ def read_sentences(file: Path, name: str) -> list[dict]:
     try:
         root = etree.fromstring(text.encode(), parser)
     except etree.XMLSyntaxError as error:
-        raise ValueError(f"{name}, line {error.lineno}: malformed XML ({error.msg}); get the file anew") from error
+        raise ValueError(
+            f"{name}, line {error.lineno}: malformed XML ({cut(error.msg)}); get the file anew"
+        ) from error
     if root.tag != "sentences" or len(root) == 0:
-        raise ValueError(f"{name}: expected <sentences> with at least one <sentence>, got <{root.tag}>")
+        raise ValueError(f"{name}: expected <sentences> with at least one <sentence>, got <{cut(root.tag)}>")
     sentences = [_read_sentence(name, element) for element in root]
     seen = set()
     for element, sentence in zip(root, sentences, strict=True):
@@ -54,24 +56,16 @@ def read_sentences(file: Path, name: str) -> list[dict]:
 
 
 def _read_sentence(name: str, element: etree._Element) -> dict:
-    if element.tag != "sentence" or not element.get("id"):
-        raise _error(name, element, "id", element.get("id"), f"expected <sentence id=...>, got <{element.tag}>")
+    if element.tag != "sentence" or not _is_readable(element.get("id")):
+        raise _error(name, element, "id", element.get("id"), f"expected <sentence id=...>, got <{cut(element.tag)}>")
     for child in element.iter():
         _check_element(name, child)
     if len(element.findall("text")) != 1:
         raise _error(name, element, "text", element.findtext("text"), "is to be there once in each sentence")
     text = element.findtext("text")
-    if not text or not text.strip():
+    if not _is_readable(text):
         raise _error(name, element, "text", text, "is empty; write or remove the sentence")
-    terms = [
-        {
-            "term": term.get("term"),
-            "polarity": _one_of(POLARITIES, name, term, "polarity"),
-            "from": _offset(name, term, "from"),
-            "to": _offset(name, term, "to"),
-        }
-        for term in element.iterfind("aspectTerms/aspectTerm")
-    ]
+    terms = [_read_term(name, term, text) for term in element.iterfind("aspectTerms/aspectTerm")]
     categories = [
         {
             "category": _one_of(CATEGORIES, name, category, "category"),
@@ -88,15 +82,35 @@ def _read_sentence(name: str, element: etree._Element) -> dict:
     return {"id": element.get("id"), "text": text, "terms": terms, "categories": categories}
 
 
+def _read_term(name: str, element: etree._Element, text: str) -> dict:
+    term = element.get("term")
+    read = {
+        "term": term,
+        "polarity": _one_of(POLARITIES, name, element, "polarity"),
+        "from": _offset(name, element, "from"),
+        "to": _offset(name, element, "to"),
+    }
+    if not term:
+        raise _error(name, element, "term", term, "is empty; write the words from the text")
+    if read["from"] + len(term) != read["to"] or not text.startswith(term, read["from"]):
+        remedy = f"is not what text has from {read['from']} to {read['to']}, {shown(text[read['from'] : read['to']])}"
+        raise _error(name, element, "term", term, f"{remedy}; correct the term or its offsets")
+    return read
+
+
+def _is_readable(text: str | None) -> bool:
+    """Whether there is more than blanks and what no one sees."""
+    return any(character.isprintable() and not character.isspace() for character in text or "")
+
+
 def _check_element(name: str, element: etree._Element):
     """Each element is one that the format has, where it has it: what is misspelt would count as not annotated."""
     allowed = CHILDREN.get(element.tag, ())
     for child in element:
         if child.tag not in allowed:
-            remedy = (
-                f"is no element of <{element.tag}>, which has {', '.join(allowed) or 'none'}; correct or remove it"
-            )
-            raise _error(name, child, child.tag, child.text, remedy)
+            known = ", ".join(allowed) or "none"
+            remedy = f"is no element of <{cut(element.tag)}>, which has {known}; correct or remove it"
+            raise _error(name, child, cut(child.tag), child.text, remedy)
 
 
 def _one_of(allowed: tuple[str, ...], name: str, element: etree._Element, field: str) -> str:
@@ -114,4 +128,4 @@ def _offset(name: str, element: etree._Element, field: str) -> int:
 
 
 def _error(name: str, element: etree._Element, field: str, value: str | None, remedy: str) -> ValueError:
-    return ValueError(f"{name}, line {element.sourceline}, field {field!r}: {value!r} {remedy}")
+    return ValueError(f"{name}, line {element.sourceline}, field {field!r}: {shown(value)} {remedy}")

@@ -2,9 +2,12 @@
 
 import hashlib
 from collections.abc import Iterable
+from os import PathLike
 from pathlib import Path
 
 import datasets
+
+from .source_files import shown
 
 
 def local_files(data_dir: str | Path, names: Iterable[str], source_url: str) -> list[Path]:
@@ -12,7 +15,10 @@ def local_files(data_dir: str | Path, names: Iterable[str], source_url: str) -> 
 
     Raises:
         FileNotFoundError: some are missing; names them and says that `source_url` has them.
+        ValueError: `data_dir` is no path.
     """
+    if not isinstance(data_dir, str | PathLike) or not data_dir:
+        raise ValueError(f"data_dir={shown(data_dir)}: give the path of a folder, or None to download the files")
     files = [Path(data_dir) / name for name in names]
     missing = [file.name for file in files if not file.is_file()]
     if missing:

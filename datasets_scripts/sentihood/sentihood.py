@@ -10,7 +10,7 @@ import datasets
 
 from .deduplication import drop_shared_texts
 from .retrieval import download_pinned, local_files
-from .source_files import cache_key, read_utf8
+from .source_files import cache_key, read_utf8, shown
 
 BASE_URL = (
     "https://raw.githubusercontent.com/HSLCY/ABSA-BERT-pair/f61018a0a28e0d3b863ebca173999f5103c6035e/data/sentihood"
@@ -75,6 +75,8 @@ class SentiHood(datasets.GeneratorBasedBuilder):
     DEFAULT_CONFIG_NAME = "rows"
 
     def __init__(self, *, data_dir: str | Path | None = None, deduplicate: bool = False, **kwargs):
+        if not isinstance(deduplicate, bool):
+            raise ValueError(f"deduplicate={shown(deduplicate)}: give True or False")
         self.local_files = []
         if data_dir is not None:
             self.local_files = local_files(data_dir, SHA256_OF, BASE_URL)
@@ -118,21 +120,24 @@ def read_sentences(file: Path, name: str) -> list[dict]:
     Raises:
         ValueError: the file is not in SentiHood's format; names the file (by `name`), sentence id, field and value.
     """
+    text = read_utf8(file)
     try:
-        records = json.loads(read_utf8(file))
+        records = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{name}, line {error.lineno}: invalid JSON ({error.msg}); get the file anew") from error
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         raise ValueError(f"{name}: JSON that cannot be read ({error}); get the file anew") from error
     if not isinstance(records, list) or not records:
-        raise ValueError(f"{name}: expected a JSON list of sentences, got {str(records)[:80]!r}")
+        raise ValueError(f"{name}: expected a JSON list of sentences, got {shown(records)}")
     sentences = [_read_sentence(name, position, record) for position, record in enumerate(records)]
     if not any(_occurs(target, sentence["text"]) for sentence in sentences for target in TARGETS):
         raise ValueError(f"{name}: none of its texts has {' or '.join(TARGETS)}; get the file anew")
     seen = set()
-    for sentence in sentences:
+    for record, sentence in zip(records, sentences, strict=True):
         if sentence["id"] in seen:
-            raise ValueError(f"{name}, sentence {sentence['id']}: the id occurs twice; give each sentence its own")
+            raise ValueError(
+                f"{name}, sentence {shown(record['id'])}: the id occurs twice; give each sentence its own"
+            )
         seen.add(sentence["id"])
     return sentences
 
@@ -140,32 +145,37 @@ def read_sentences(file: Path, name: str) -> list[dict]:
 def _read_sentence(name: str, position: int, record: dict) -> dict:
     where = f"{name}, sentence at position {position}"
     if not isinstance(record, dict) or not {"id", "text", "opinions"} <= record.keys():
-        raise ValueError(f"{where}: expected an object with id, text and opinions, got {str(record)[:80]!r}")
-    if isinstance(record["id"], bool) or not isinstance(record["id"], int | str) or record["id"] == "":
-        raise ValueError(f"{where}, field 'id': {record['id']!r} is neither a number nor a string; give it an id")
-    where = f"{name}, sentence {record['id']}"
+        raise ValueError(f"{where}: expected an object with id, text and opinions, got {shown(record)}")
+    is_id = isinstance(record["id"], int | str) and not isinstance(record["id"], bool)
+    if not is_id or not str(record["id"]).strip():
+        raise ValueError(f"{where}, field 'id': {shown(record['id'])} is neither a number nor a string; give it an id")
+    where = f"{name}, sentence {shown(record['id'])}"
     if not isinstance(record["text"], str) or not _is_readable(record["text"]):
-        raise ValueError(f"{where}, field 'text': {record['text']!r} is not a text; write or remove the sentence")
+        raise ValueError(f"{where}, field 'text': {shown(record['text'])} is not a text; write or remove the sentence")
     for field in ("id", "text"):
         if any("\ud800" <= character <= "\udfff" for character in str(record[field])):
             raise ValueError(
-                f"{where!a}, field {field!r}: {record[field]!a} holds half a surrogate pair; write the whole character"
+                f"{where}, field {field!r}: {shown(record[field])} holds half a surrogate pair; write the whole "
+                "character"
             )
     if not isinstance(record["opinions"], list):
-        raise ValueError(f"{where}, field 'opinions': {record['opinions']!r} is not a list; write [] for no opinion")
+        raise ValueError(
+            f"{where}, field 'opinions': {shown(record['opinions'])} is not a list; write [] for no opinion"
+        )
     opinions = []
     for opinion in record["opinions"]:
         if not isinstance(opinion, dict):
-            raise ValueError(f"{where}, field 'opinions': {opinion!r} is not an object; see the other sentences")
+            raise ValueError(f"{where}, field 'opinions': {shown(opinion)} is not an object; see the other sentences")
         for field, allowed in OPINION_VALUES.items():
             if opinion.get(field) not in allowed:
                 raise ValueError(
-                    f"{where}, field {field!r}: {opinion.get(field)!r} is unknown; write one of {', '.join(allowed)}"
+                    f"{where}, field {field!r}: {shown(opinion.get(field))} is unknown; write one of "
+                    f"{', '.join(allowed)}"
                 )
         if not _occurs(opinion["target_entity"], record["text"]):
             raise ValueError(
-                f"{where}, field 'target_entity': {opinion['target_entity']} does not occur in {record['text']!r}; "
-                "write it in the text or remove the opinion"
+                f"{where}, field 'target_entity': {opinion['target_entity']} does not occur in "
+                f"{shown(record['text'])}; write it in the text or remove the opinion"
             )
         opinions.append({field: opinion[field] for field in OPINION_VALUES})
     return {"id": str(record["id"]), "text": record["text"], "opinions": opinions}

@@ -1,8 +1,12 @@
-"""The text of a builder's source files, and the key under which what is built from them is cached."""
+"""The text of a builder's source files, the key under which what is built from them is cached, values in errors."""
 
+import codecs
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+
+MOST_SHOWN = 80  # characters of a value in an error
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # with the first of which UTF-32 begins too
 
 
 def cache_key(source_files: Iterable[Path]) -> str:
@@ -20,11 +24,24 @@ def read_utf8(file: Path) -> str:
     """Text of a UTF-8 file, with or without byte order mark.
 
     Raises:
-        ValueError: the file is not UTF-8; names the file, the 1-based line and the byte.
+        ValueError: the file is not UTF-8; names the file, the 1-based line and the byte, or the encoding that it has.
     """
+    content = file.read_bytes()
+    if content.startswith(UTF_16) or b"\0" in content[:4]:
+        raise ValueError(f"{file}: begins as UTF-16 or UTF-32, and is not UTF-8; save the file as UTF-8")
     try:
-        return file.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
+        line = error.object.count(b"\n", 0, error.start) + 1  # of what comes behind the mark
         byte = error.object[error.start]
         raise ValueError(f"{file}, line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from error
+
+
+def cut(written: str) -> str:
+    """What is written, short enough for an error."""
+    return written if len(written) <= MOST_SHOWN else written[:MOST_SHOWN] + "..."
+
+
+def shown(value: object) -> str:
+    """A value as an error has it."""
+    return cut(repr(value))

@@ -107,9 +107,9 @@ def test_absent_label_completes_the_grid(load):
     assert splits["train"].features["label"].names == ["none", "good", "bad"]
 
 
-@pytest.mark.parametrize("absent_label", ["", " none"])
+@pytest.mark.parametrize("absent_label", ["", " none", 3, b"none", ["none"], "\u200b", "\ud800"])
 def test_absent_label_that_is_no_label(load, absent_label):
-    with pytest.raises(ValueError, match=rf"absent_label='{absent_label}' is empty or has blanks"):
+    with pytest.raises(ValueError, match=re.escape(f"absent_label={absent_label!r} is empty or has blanks")):
         load(train__csv="text,aspect,label\na,food,good\n", absent_label=absent_label)
 
 
@@ -157,7 +157,10 @@ HEADER = "text,aspect,label\n"
         # The quoted text spans lines 2 to 4, so that the bad row is on line 5.
         (HEADER + '"a\n\nb",food,good\nc,food,\n', "line 5, column 'label': '' is empty"),
         (HEADER + '"a\nb",food,\n', "line 2, column 'label': '' is empty"),
-        (HEADER + 'a,food,good\n"b,food,good\nc,food,good\n', "line 3: malformed csv"),
+        (
+            HEADER + 'a,food,good\n"b,food,good\nc,food,good\n',
+            "line 3: malformed csv (unexpected end of data); check the quotes of this row, which was read to line 4",
+        ),
         (
             HEADER + "a,food,good\nb,food,bad\na,food,bad\n",
             "line 4, column 'label': 'bad' contradicts 'good' on line 2",
@@ -167,7 +170,9 @@ HEADER = "text,aspect,label\n"
             "line 3, column 'id': '1' belongs to another text on line 2",
         ),
         (HEADER.encode() + "a,food,good\ncafé,food,good\n".encode("latin-1"), "line 3: byte 0xe9 is not UTF-8"),
-        (HEADER.encode("utf-16"), "line 1: byte 0xff is not UTF-8"),
+        (HEADER.encode("utf-16"), "begins as UTF-16 or UTF-32, and is not UTF-8; save the file as UTF-8"),
+        (HEADER.encode("utf-16-be"), "begins as UTF-16 or UTF-32"),
+        (HEADER.encode("utf-32"), "begins as UTF-16 or UTF-32"),
         (HEADER, "has no rows"),
         ("", "has no rows"),
     ],
@@ -195,6 +200,10 @@ GOOD = '{"text": "a", "aspect": "food", "label": "good"}\n'
         (
             GOOD + '{"id": "1", "text": "b", "aspect": "food", "label": "good"}\n',
             "line 1, column 'id': None is missing in this row only",
+        ),
+        (
+            '{"text": "b", "text": "a", "aspect": "food", "label": "good"}\n',
+            "line 1: JSON that cannot be read (a key occurs twice in ['text', 'text', ",
         ),
         (
             '{"text": "a \\ud83d", "aspect": "food", "label": "good"}\n',
@@ -247,6 +256,12 @@ def test_folder_without_training_file(load):
             "data_files['train']='x.tsv': expected a .csv or .jsonl file",
         ),
         ({"data_files": {"train": "absent.csv"}}, FileNotFoundError, "data_files['train']='absent.csv'"),
+        ({"data_files": {"train": None}}, ValueError, "data_files['train']=None: give the path of one file"),
+        ({"data_files": {"train": ["x.csv"]}}, ValueError, "data_files['train']=['x.csv']: give the path of one file"),
+        ({"data_files": {"train": "x.csv", "test": 3}}, ValueError, "data_files['test']=3: give the path of one"),
+        ({"data_dir": ""}, ValueError, "data_dir='': give the path of a folder"),
+        ({"data_dir": 3}, ValueError, "data_dir=3: give the path of a folder"),
+        ({"data_dir": ".", "deduplicate": "false"}, ValueError, "deduplicate='false': give True or False"),
     ],
 )
 def test_bad_arguments(arguments, error, message):

@@ -1,11 +1,18 @@
 """Source files that are no data: an error that names the file and where in it, whatever is wrong with them."""
 
+import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from datasets_scripts import load_absa_dataset
+from datasets_scripts.custom_absa.reading import read_rows
+from datasets_scripts.semeval2014.reading import read_sentences as read_xml
+from datasets_scripts.sentihood.sentihood import read_sentences as read_json
 
 DEEP = "[" * 100_000
 LONG_NUMBER = "9" * 5000
@@ -86,3 +93,167 @@ def test_custom(tmp_path: Path, name: str, content: str, told: str):
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(ValueError, match=rf"{name}, {told}"):
         load_absa_dataset("custom", data_files={"train": str(tmp_path / name)})
+
+
+HUGE = "x" * 100_000
+HEADER = "text,aspect,label\n"
+OPINION = {"sentiment": "Positive", "aspect": "price", "target_entity": "LOCATION1"}
+
+
+def sentihood(sentence: dict | None = None, **opinion) -> str:
+    record = {"id": 1, "text": "LOCATION1 is dear", "opinions": [OPINION | opinion], **(sentence or {})}
+    return json.dumps([record])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("own.csv", HEADER + f"a,food,good\na,food,{HUGE}\n"),
+        ("own.csv", HEADER + f"a,food,good,{HUGE}\n"),
+        ("own.csv", HEADER + "," * 100_000),
+        ("own.csv", f"{HUGE}\n"),
+        ("own.csv", HEADER.replace("\n", f",{HUGE}\n")),
+        ("own.csv", ",".join(map(str, range(100_000)))),
+        ("own.jsonl", json.dumps({"text": "a", "aspect": "b", "label": [HUGE]})),
+        ("own.jsonl", json.dumps({"text": "a", "aspect": "b", "label": "c", HUGE: 1})),
+        ("own.jsonl", json.dumps(HUGE)),
+        ("own.jsonl", f'{{"{HUGE}": 1, "{HUGE}": 1}}'),
+        ("own.json", json.dumps({HUGE: 1})),
+        ("own.json", json.dumps([HUGE])),
+        ("own.json", sentihood({"id": [HUGE]})),
+        ("own.json", sentihood({"id": HUGE, "text": HUGE})),
+        ("own.json", sentihood({"text": [HUGE]})),
+        ("own.json", sentihood({"text": HUGE + "\ud800"})),
+        ("own.json", sentihood({"opinions": HUGE})),
+        ("own.json", sentihood({"opinions": [HUGE]})),
+        ("own.json", sentihood(aspect=HUGE)),
+        ("own.json", sentihood({"text": HUGE})),
+        ("own.xml", XML % f"<{HUGE[:40_000]}/>"),
+        ("own.xml", f"<{HUGE[:40_000]}/>"),
+        ("own.xml", XML % f"</{HUGE[:40_000]}>"),
+        ("own.xml", XML.replace("sentence id", f"a{HUGE[:40_000]} id") % ""),
+        ("own.xml", XML % f'<aspectTerms><aspectTerm polarity="{HUGE}"/></aspectTerms>'),
+        ("own.xml", XML % f'<aspectTerms><aspectTerm polarity="positive" from="{HUGE}"/></aspectTerms>'),
+        (
+            "own.xml",
+            XML % f'<aspectTerms><aspectTerm term="{HUGE}" polarity="positive" from="0" to="9"/></aspectTerms>',
+        ),
+    ],
+    ids=lambda value: value if value.startswith("own") else "",
+)
+def test_messages_are_short_however_long_the_value_is(tmp_path: Path, name: str, content: str):
+    file = tmp_path / name
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(ValueError, match=name) as error:
+        READ[file.suffix](file)
+    assert len(str(error.value)) < 500 + len(str(file))
+
+
+READ = {
+    ".csv": read_rows,
+    ".jsonl": read_rows,
+    ".json": lambda file: read_json(file, file.name),
+    ".xml": lambda file: read_xml(file, file.name),
+}
+OWN = '{"id": "1", "text": "Good soup", "target": "", "aspect": "food", "label": "good"}\n'
+TERM = '<aspectTerms><aspectTerm term="soup" polarity="positive" from="5" to="9"/></aspectTerms>'
+WHOLE = {
+    ".csv": b'id,text,target,aspect,label\r\n1,"Good, soup",,food,good\n2,"a ""b""\nc",X,staff,bad\n',
+    ".jsonl": (OWN + OWN.replace("1", "2")).encode(),
+    ".json": f"[{SENTENCE}, {sentihood({'id': 2})[1:]}".encode(),
+    ".xml": (
+        XML % (TERM + '<aspectCategories><aspectCategory category="food" polarity="negative"/></aspectCategories>')
+    ).encode(),
+}
+PIECES = (
+    b'"',
+    b"'",
+    b",",
+    b"\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\\ud800",
+    b"\\",
+    b"null",
+    b"true",
+)
+PIECES += (
+    b"-1",
+    b"1e999",
+    b"NaN",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b"<",
+    b">",
+    b"</text>",
+    b"&#0;",
+    b"&a;",
+    b"<!DOCTYPE a>",
+)
+PIECES += (
+    b"<?a?>",
+    b"<!--",
+    b"]]>",
+    "\u200b\u2028\U0001f642".encode(),
+    b" ",
+    b"text",
+    b"label",
+    b"LOCATION2",
+    b"9" * 5000,
+)
+
+
+@st.composite
+def contents(draw, suffix: str) -> bytes:
+    """Any bytes; or a whole file in which at most three places hold something else."""
+    whole = WHOLE[suffix]
+    if draw(st.integers(0, 5)) == 0:
+        return draw(st.binary(max_size=200))
+    for _ in range(draw(st.sampled_from((0, 1, 1, 1, 2, 3)))):
+        start = draw(st.integers(0, len(whole)))
+        end = min(len(whole), start + draw(st.integers(0, 3)))
+        piece = draw(st.one_of(st.sampled_from(PIECES), st.binary(max_size=4), st.just(whole[start:end] * 2)))
+        whole = whole[:start] + piece + whole[end:]
+    return whole
+
+
+@pytest.mark.parametrize("suffix", READ)
+def test_any_file_gives_rows_or_an_error_that_names_it(tmp_path_factory, suffix: str):
+    file = tmp_path_factory.mktemp("any") / f"own{suffix}"
+    outcomes = []
+
+    def read(content: bytes) -> list[dict] | ValueError:
+        file.write_bytes(content)
+        try:
+            return READ[suffix](file)
+        except ValueError as error:
+            return error
+
+    @settings(max_examples=250, deadline=None, derandomize=True, database=None)
+    @given(contents(suffix))
+    def check(content: bytes):
+        read_or_told = read(content)
+        outcomes.append(type(read_or_told))
+        if isinstance(read_or_told, ValueError):
+            assert type(read_or_told) is ValueError, "the error of a library or of the language, not of a reader"
+            assert file.name in str(read_or_told)
+            assert len(str(read_or_told)) < 500 + len(str(file))
+            return
+        assert read_or_told
+        for row in read_or_told:
+            assert row["id"].strip()
+            assert row["text"].strip()
+            row["text"].encode()
+            for term in row.get("terms", []):
+                assert row["text"][term["from"] : term["to"]] == term["term"]
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* repeated rows dropped")
+        check()
+    assert min(outcomes.count(list), outcomes.count(ValueError)) >= 20, "nearly all went one way: little was tried"

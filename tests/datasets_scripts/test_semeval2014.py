@@ -1,9 +1,18 @@
+import re
 from collections import Counter
 
 import pytest
 
 from datasets_scripts import SemEval2014, load_absa_dataset
 from datasets_scripts.semeval2014.semeval2014 import hold_out
+
+
+def term(**attributes):
+    """A sentence, in "Fine soup.", with a term on its second line."""
+    given = {"term": "soup", "polarity": "positive", "from": 5, "to": 9, **attributes}
+    written = " ".join(f'{name}="{value}"' for name, value in given.items() if value is not None)
+    terms = f"<aspectTerms>\n<aspectTerm {written}/></aspectTerms>"
+    return f'<sentence id="1"><text>Fine soup.</text>{terms}</sentence>'
 
 
 def labels_of(rows):
@@ -108,10 +117,26 @@ def test_hold_out_of_nothing_is_refused(write_semeval, tmp_path):
         load_absa_dataset("semeval2014", data_dir=write_semeval(), validation_fraction=0.1, cache_dir=tmp_path)
 
 
-@pytest.mark.parametrize("fraction", [-0.1, 1.0, float("nan")])
-def test_validation_fraction_out_of_range(semeval2014_dir, fraction):
-    with pytest.raises(ValueError, match=r"validation_fraction=.* is out of range"):
-        SemEval2014(data_dir=semeval2014_dir, validation_fraction=fraction)
+@pytest.mark.parametrize("fraction", [-0.1, 1, 1.0, 2, float("nan"), "0.1", None, [0.1]])
+def test_validation_fraction_out_of_range(write_semeval, fraction):
+    with pytest.raises(ValueError, match=re.escape(f"validation_fraction={fraction!r} is out of range")):
+        SemEval2014(data_dir=write_semeval(), validation_fraction=fraction)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"validation_seed": "0"}, "validation_seed='0': give a whole number"),
+        ({"validation_seed": 1.5}, "validation_seed=1.5: give a whole number"),
+        ({"deduplicate": "false"}, "deduplicate='false': give True or False"),
+        ({"train_version": ["v1"]}, "train_version=['v1'] is unknown"),
+        ({"data_dir": 3}, "data_dir=3: give the path of a folder, or None"),
+        ({"data_dir": ""}, "data_dir='': give the path of a folder, or None"),
+    ],
+)
+def test_bad_arguments(write_semeval, arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        SemEval2014(**{"data_dir": write_semeval(), **arguments})
 
 
 def test_version_2_needs_data_dir():
@@ -151,6 +176,16 @@ def test_missing_file_is_named(write_semeval):
             '<aspectTerm term="Soup" polarity="neutral" from="0" to="x"/></aspectTerms></sentence>',
             r"line 4, field 'to': 'x' is not a character offset",
         ),
+        (term(to=99), r"line 4, field 'term': 'soup' is not what text has from 5 to 99, 'soup\.'; correct the term"),
+        (term(**{"from": 9, "to": 5}), r"line 4, field 'term': 'soup' is not what text has from 9 to 5, ''"),
+        (term(**{"from": 0, "to": 4}), r"line 4, field 'term': 'soup' is not what text has from 0 to 4, 'Fine'"),
+        (term(**{"from": 20, "to": 24}), r"line 4, field 'term': 'soup' is not what text has from 20 to 24, ''"),
+        (term(term="soup.", to=9), r"line 4, field 'term': 'soup\.' is not what text has from 5 to 9, 'soup'"),
+        (term(term=None), r"line 4, field 'term': None is empty; write the words from the text"),
+        (term(term="", to=5), r"line 4, field 'term': '' is empty"),
+        (term(polarity=None), r"line 4, field 'polarity': None is unknown"),
+        (sentence("", id_=" "), r"line 3, field 'id': ' ' expected"),
+        (sentence("", text="\u200b"), r"line 3, field 'text': '\\u200b' is empty"),
         ("\n<sentence>", r"line 5: malformed XML"),
         ("", r"at least one <sentence>"),
     ],

@@ -117,6 +117,7 @@ def test_opinion_on_a_target_that_is_not_in_the_text(write_sentihood, tmp_path):
         ("[]", r"expected a JSON list"),
         ('[{"id": 1, "text": "LOCATION1"}]', r"position 0: expected an object with id, text and opinions"),
         ('[{"id": null, "text": "LOCATION1", "opinions": []}]', r"field 'id': None"),
+        ('[{"id": " ", "text": "LOCATION1", "opinions": []}]', r"field 'id': ' ' is neither"),
         ('[{"id": 1, "text": " ", "opinions": []}]', r"sentence 1, field 'text': ' '"),
         ('[{"id": 1, "text": "LOCATION1", "opinions": null}]', r"sentence 1, field 'opinions': None"),
         ('[{"id": 1, "text": "LOCATION1", "opinions": ["good"]}]', r"sentence 1, field 'opinions': 'good'"),
@@ -138,6 +139,18 @@ def test_file_that_is_not_utf8(write_sentihood, tmp_path):
     (source / "sentihood-train.json").write_bytes('[\n{"text": "café"}]'.encode("latin-1"))
     with pytest.raises(ValueError, match=r"sentihood-train.json, line 2: byte 0xe9 is not UTF-8"):
         load_absa_dataset("sentihood", data_dir=source, cache_dir=tmp_path)
+
+
+def test_file_in_utf16_is_told_so(write_sentihood, tmp_path):
+    source = write_sentihood()
+    (source / "sentihood-train.json").write_bytes("[]".encode("utf-16"))
+    with pytest.raises(ValueError, match=r"^\S*sentihood-train.json: begins as UTF-16 or UTF-32, .* save the file as"):
+        load_absa_dataset("sentihood", data_dir=source, cache_dir=tmp_path)
+
+
+def test_deduplicate_is_true_or_false(write_sentihood):
+    with pytest.raises(ValueError, match="deduplicate='no': give True or False"):
+        SentiHood(data_dir=write_sentihood(), deduplicate="no")
 
 
 def test_missing_file_is_named(write_sentihood):
