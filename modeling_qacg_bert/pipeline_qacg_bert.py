@@ -62,7 +62,9 @@ class AspectSentimentPipeline(Pipeline):
         A text gives the list of its answers, in the order of the context ids. A dict with "text", "aspect" and, where
         the model has targets, "target" asks one question, whether the target stands in the text or not, and gives one
         answer, whatever it is; other keys of it are ignored. A list or tuple of these gives a list. Anything else
-        that iterates (a column of `datasets`, a generator) gives an iterator, which reads ahead by some batches only.
+        that iterates (a column of `datasets`, a generator) gives an iterator, which reads ahead by some batches only;
+        so does a map-style data set of PyTorch, of so many items as its `__len__` says. Tables (DataFrames) are
+        refused: give a column of theirs, or their rows.
         A text with nothing to read (empty, blanks, control characters) has no answers; a question about one is an
         error.
 
@@ -108,7 +110,7 @@ class AspectSentimentPipeline(Pipeline):
         parameters.pop("local_files_only", None)  # of transformers.pipeline(), which hands it on
         unknown = sorted(set(parameters) - set(PARAMETERS))
         if unknown:
-            raise TypeError(f"{', '.join(unknown)}: no parameter of {TASK}, which has {', '.join(PARAMETERS)}")
+            raise TypeError(f"{_cut(', '.join(unknown))}: no parameter of {TASK}, which has {', '.join(PARAMETERS)}")
         given = {name: value for name, value in parameters.items() if value is not None}
         for name in ("targets", "aspects"):
             if name in given and not isinstance(given[name], (str, Mapping)):
@@ -123,10 +125,13 @@ class AspectSentimentPipeline(Pipeline):
             _check_names("aspects", given["aspects"], contexts.aspects)
         threshold = given.get("abstain_below", 0.0)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
-            raise ValueError(f"abstain_below={threshold!r}: give a probability, from 0 to 1")
+            raise ValueError(f"abstain_below={_cut(repr(threshold))}: give a probability, from 0 to 1")
+        return_all = given.get("return_all", False)
+        if not isinstance(return_all, bool):
+            raise ValueError(f"return_all={_cut(repr(return_all))}: give True or False")
         explain = given.get("explain", False)
         if explain not in (False, True, *METHODS, ATTENTION):
-            raise ValueError(f"explain={explain!r}: give True or one of {', '.join((*METHODS, ATTENTION))}")
+            raise ValueError(f"explain={_cut(repr(explain))}: give True or one of {', '.join((*METHODS, ATTENTION))}")
         of_questions = {name: given[name] for name in ("targets", "aspects") if name in given}
         return of_questions, {}, {name: given[name] for name in given if name not in of_questions}
 
@@ -135,13 +140,25 @@ class AspectSentimentPipeline(Pipeline):
         of_questions = {**self._preprocess_params, **of_questions}
         of_answers = {**self._postprocess_params, **of_answers}
         batch_size = self._batch_size if batch_size is None else batch_size
-        if not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(f"batch_size={batch_size!r}: give a number of questions, at least 1")
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"batch_size={_cut(repr(batch_size))}: give a number of questions, at least 1")
         if isinstance(inputs, (str, Mapping)):
             return next(self._answers(iter([self.preprocess(inputs, **of_questions)]), 1, batch_size, **of_answers))
+        if hasattr(inputs, "columns"):  # of pandas, polars and others, whose tables iterate over names or columns
+            raise ValueError(
+                f"the input is a table ({type(inputs).__name__}): give its column of texts, table['text'], or its "
+                "rows as questions, in pandas table.to_dict('records')"
+            )
         if not isinstance(inputs, (Iterable, Dataset)) or isinstance(inputs, (bytes, bytearray)):
             raise ValueError(f"the input is {_shown(inputs)}: give a text, a question, or a list or column of them")
-        asked = (self.preprocess(item, number, **of_questions) for number, item in enumerate(inputs))
+        items = inputs
+        if not isinstance(inputs, Iterable):  # else Python would ask for items until there is an IndexError
+            if not hasattr(inputs, "__len__"):
+                raise ValueError(
+                    f"the input is {_shown(inputs)}, which has no length: give it a __len__, or a generator"
+                )
+            items = (inputs[number] for number in range(len(inputs)))
+        asked = (self.preprocess(item, number, **of_questions) for number, item in enumerate(items))
         if isinstance(inputs, (list, tuple)):
             return list(self._answers(iter(list(asked)), len(inputs), batch_size, **of_answers))
         total = len(inputs) if hasattr(inputs, "__len__") else None
@@ -326,7 +343,7 @@ def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None) -> Que
     needed = ("text", "target", "aspect") if contexts.targets else ("text", "aspect")
     missing = [key for key in needed if key not in asked]
     if missing:
-        raise ValueError(f"it has the keys {list(asked)}, a question needs {', '.join(missing)} too")
+        raise ValueError(f"it has the keys {_cut(repr(list(asked)))}, a question needs {', '.join(missing)} too")
     text, name, aspect = asked["text"], asked.get("target") or "", asked["aspect"]
     if not isinstance(text, str) or not is_readable(text):
         raise ValueError(f"its text is {_shown(text)}: a question needs a text with something to read")
@@ -344,16 +361,19 @@ def _listed(field: str, names: Iterable[str]) -> list[str]:
     try:
         return list(names)
     except TypeError:
-        raise ValueError(f"{field}={names!r}: give a list of names") from None
+        raise ValueError(f"{field}={_cut(repr(names))}: give a list of names") from None
 
 
 def _check_names(field: str, names: Iterable[str], known: tuple[str, ...]):
-    if isinstance(names, str):
-        raise ValueError(f"{field}={names!r}: give a list, [{names!r}]")
+    if isinstance(names, (str, Mapping)):
+        as_list = [names] if isinstance(names, str) else list(names)
+        raise ValueError(f"{field}={_cut(repr(names))}: give a list, {_cut(repr(as_list))}")
+    if not names:
+        raise ValueError(f"{field} is empty, so that nothing would be asked: name some, or leave it out for all")
     unknown = [name for name in names if name not in known]
     if unknown:
         remedy = f"give some of {list(known)}" if known else "this model has none; leave them out"
-        raise ValueError(f"{field} {', '.join(map(repr, unknown))}: unknown to the model; {remedy}")
+        raise ValueError(f"{field} {_cut(', '.join(map(repr, unknown)))}: unknown to the model; {remedy}")
 
 
 def _windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]]:
@@ -381,5 +401,9 @@ def _windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]
 
 
 def _shown(value: Any) -> str:
-    shown = repr(value)
-    return f"{shown if len(shown) <= 40 else shown[:40] + '...'} ({type(value).__name__})"
+    return f"{_cut(repr(value), 40)} ({type(value).__name__})"
+
+
+def _cut(written: str, most: int = 80) -> str:
+    """What is written, short enough for an error."""
+    return written if len(written) <= most else written[:most] + "..."

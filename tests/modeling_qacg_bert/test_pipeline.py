@@ -3,9 +3,12 @@
 import json
 from itertools import count, islice
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 from datasets import Dataset
+from torch.utils.data import Dataset as MapStyle
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, pipeline
 from transformers.pipelines.pt_utils import KeyDataset
 
@@ -326,6 +329,19 @@ def test_bad_inputs(pipe, inputs, message):
         ({"targets": {"Camden": "Soho"}}, ValueError, "targets 'Soho': unknown to the model"),
         ({"targets": {"": "LOCATION1"}}, ValueError, "targets has the name ''"),
         ({"aspects": ["price", "noise"]}, ValueError, "aspects 'noise': unknown to the model; give some of"),
+        ({"targets": {}}, ValueError, "targets is empty, so that nothing would be asked: name some, or leave it out"),
+        ({"targets": []}, ValueError, "targets is empty"),
+        ({"aspects": []}, ValueError, "aspects is empty"),
+        ({"aspects": {}}, ValueError, r"aspects=\{\}: give a list"),
+        ({"aspects": "price"}, ValueError, r"aspects='price': give a list, \['price'\]"),
+        ({"aspects": {"price": "cost"}}, ValueError, r"aspects=\{'price': 'cost'\}: give a list, \['price'\]"),
+        ({"return_all": "false"}, ValueError, "return_all='false': give True or False"),
+        ({"return_all": 1}, ValueError, "return_all=1: give True or False"),
+        ({"explain": "false"}, ValueError, "explain='false': give True or one of gradient"),
+        ({"batch_size": -1}, ValueError, "batch_size=-1: give a number of questions, at least 1"),
+        ({"batch_size": "8"}, ValueError, "batch_size='8': give a number of questions"),
+        ({"batch_size": True}, ValueError, "batch_size=True: give a number of questions"),
+        ({"abstain_below": float("nan")}, ValueError, "abstain_below=nan: give a probability"),
         ({"abstain_below": 1.5}, ValueError, "abstain_below=1.5: give a probability"),
         ({"abstain_below": "high"}, ValueError, "abstain_below='high'"),
         ({"batch_size": 0}, ValueError, "batch_size=0: give a number of questions, at least 1"),
@@ -335,6 +351,56 @@ def test_bad_inputs(pipe, inputs, message):
 def test_bad_parameters(pipe, parameters, error, message):
     with pytest.raises(error, match=message):
         pipe(TEXTS[0], **parameters)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "parameters"),
+    [
+        *((TEXTS[0], {name: "x" * 10**6}) for name in ("targets", "aspects", "return_all", "explain", "batch_size")),
+        *((TEXTS[0], {name: ["x" * 10**6]}) for name in ("targets", "aspects", "abstain_below")),
+        (dict.fromkeys(map(str, range(10**5))), {}),
+        (["x" * 10**6, ["x" * 10**6]], {}),
+    ],
+)
+def test_messages_are_short_however_long_the_value_is(pipe, inputs, parameters):
+    with pytest.raises(ValueError, match=r"\.\.\.") as error:
+        pipe(inputs, **parameters)
+    assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pa.table])
+def test_a_table_is_refused_and_its_column_and_rows_are_taken(pipe, table):
+    """Iterated over, a DataFrame gives the names of its columns, which would be answered as texts."""
+    columns = {"text": TEXTS[:1], "target": ["LOCATION1"], "aspect": ["price"]}
+    with pytest.raises(
+        ValueError, match=r"the input is a table \((DataFrame|Table)\): give its column of texts, table\["
+    ):
+        pipe(table(columns))
+    frame = pd.DataFrame(columns)
+    assert list(pipe(frame["text"])) == [pipe(TEXTS[0])]
+    assert rounded(pipe(frame.to_dict("records"))) == [
+        rounded(pipe({name: column[0] for name, column in columns.items()}))
+    ]
+
+
+class WithoutEnd(MapStyle):
+    """Of PyTorch's map-style data sets, which need not raise an IndexError at their end."""
+
+    def __getitem__(self, number: int) -> str:
+        return TEXTS[number % 2]
+
+
+class WithLength(WithoutEnd):
+    def __len__(self) -> int:
+        return 3
+
+
+def test_a_map_style_data_set_ends_where_its_length_says(pipe):
+    assert list(islice(pipe(WithLength()), 5)) == pipe([TEXTS[0], TEXTS[1], TEXTS[0]])
+    with pytest.raises(
+        ValueError, match=r"the input is .*\(WithoutEnd\), which has no length: give it a __len__, or a"
+    ):
+        pipe(WithoutEnd())
 
 
 def test_a_list_is_checked_before_the_model_runs(pipe, monkeypatch):
