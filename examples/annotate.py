@@ -170,6 +170,9 @@ def check(arguments: AnnotateArguments):
     Raises:
         ValueError, FileExistsError: naming the argument.
     """
+    for option, places in (("inputs", arguments.inputs), ("output_dir", [arguments.output_dir])):
+        if not all(places):
+            raise ValueError(f"{option} has the name '', which would be this folder: give '.' if it is meant")
     for name in ("shard_size", "batch_size"):
         if getattr(arguments, name) < 1:
             raise ValueError(f"{name}={getattr(arguments, name)}: give at least 1")
@@ -227,8 +230,11 @@ def plan(arguments: AnnotateArguments, columns: Columns, checkpoint_sha256: str)
             "%d files are left out, hidden or no parquet, csv or jsonl, such as %s", len(left_out), left_out[0]
         )
     sources = [scan(name, columns) for name in files]
-    if not any(source.rows for source in sources):
+    without_rows = [source.name for source in sources if not source.rows]
+    if len(without_rows) == len(sources):
         raise ValueError(f"inputs={' '.join(arguments.inputs)} hold no rows: there is nothing to annotate")
+    if without_rows:
+        logger.warning("%d files have no rows, such as %s", len(without_rows), without_rows[0])
     run = {name: getattr(arguments, name) for name in RECORDED}
     run |= {"checkpoint_sha256": checkpoint_sha256, "inputs": sources}
     output_dir = Path(arguments.output_dir)

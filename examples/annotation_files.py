@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus import Reject
+from corpus import Reject, cut
 
 RECORD = "run.json"
 SUMMARY = "summary.json"
@@ -180,7 +180,7 @@ def check_same_run(output_dir: Path, run: Mapping[str, Any]):
         ) from error
     now = by_name(described)
     differences = [
-        f"{name} was {before.get(name)!r} and is now {now.get(name)!r}"
+        f"{name} was {cut(repr(before.get(name)), 200)} and is now {cut(repr(now.get(name)), 200)}"
         for name in [*before, *(name for name in now if name not in before)]
         if before.get(name) != now.get(name)
     ]

@@ -1,10 +1,12 @@
 """Texts of parquet, csv and jsonl files, local or on the Hub, row by row; what is no text is told with its place."""
 
+import codecs
 import csv
 import gzip
 import hashlib
 import io
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,8 +27,7 @@ LONGEST_LINE = 1 << 24  # bytes, or characters of csv
 LOOKED_AT = 100  # lines of a jsonl file that are looked at for the names of its columns
 PARQUET_ROWS = 64  # that are in memory at once, however long
 PARQUET_BUFFER = 1 << 20  # bytes
-
-csv.field_size_limit(LONGEST_FIELD)
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # with the first of which UTF-32 begins too
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,8 @@ def find_files(
 ) -> tuple[list[str], list[str]]:
     """Files of texts, in the order of the inputs and by name within a folder, and files of folders that are left out.
 
+    Left out with the files that are no data are links that lead nowhere or to folders; links to files are read.
+
     Args:
         inputs: files, folders, which are searched with all that is below them, and ids of Hub data sets.
         split: of the Hub data sets.
@@ -110,7 +113,7 @@ def find_files(
     for name in inputs:
         path = Path(name)
         if path.is_dir():
-            below = sorted(file for file in path.rglob("*") if not file.is_dir() or file.is_symlink())
+            below = files_below(path)
             found = [
                 str(file)
                 for file in below
@@ -132,11 +135,32 @@ def find_files(
             files += hub_files(name, split, config_name, revision)
     seen = set()
     for name in files:
+        if not is_utf8(name):
+            raise ValueError(f"{name!r} has a name that is not UTF-8: rename the file, the annotations name it")
         place = name if name.startswith(HUB) else str(Path(name).resolve())
         if place in seen:
-            raise ValueError(f"{name} is given twice: its texts would count double")
+            raise ValueError(
+                f"{name} is given twice: its texts would count double; leave it out, or the link that leads to {place}"
+            )
         seen.add(place)
     return files, left_out
+
+
+def files_below(folder: Path) -> list[Path]:
+    """What is in a folder and the folders in it, but for these themselves; links to folders are not followed.
+
+    Raises:
+        OSError: if one of them cannot be read.
+    """
+
+    def fail(error: OSError):  # else its files would be missing without a word
+        raise OSError(f"{error.filename} cannot be searched: {error.strerror}; set its permissions right") from error
+
+    found = []
+    for below, folders, names in os.walk(folder, onerror=fail):
+        links = [name for name in folders if (Path(below) / name).is_symlink()]
+        found += [Path(below) / name for name in (*names, *links)]
+    return sorted(found)
 
 
 def is_data(name: str) -> bool:
@@ -204,7 +228,7 @@ def scan(name: str, columns: Columns) -> Source:
 
     Raises:
         OSError: if it cannot be read to its end.
-        ValueError: if it lacks a column or the column holds no strings.
+        ValueError: if it lacks a column or the column holds no strings, or if it is in UTF-16 or UTF-32.
     """
     sha256 = None
     with naming_file(name):
@@ -212,6 +236,10 @@ def scan(name: str, columns: Columns) -> Source:
         if not name.startswith(HUB):
             with open(name, "rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        with opened(name) as file:
+            start = file.read(4)
+        if start.startswith(UTF_16) or b"\0" in start:
+            raise ValueError(f"{name} begins as UTF-16 or UTF-32, and is not UTF-8: save the file as UTF-8")
         with opened(name) as file:
             rows = FORMATS[format_of(name)].count(name, file, columns)
     return Source(name, size, sha256, rows)
@@ -251,7 +279,7 @@ def check_columns(name: str, columns: Columns, known: list[str]):
     for option, column in (("text_column", columns.text), ("id_column", columns.id)):
         if column is not None and known.count(column) != 1:
             fault = "is no column" if column not in known else "is the name of several columns"
-            raise ValueError(f"{option}={column} {fault} of {name}, which has {', '.join(known) or 'none'}")
+            raise ValueError(f"{option}={column} {fault} of {name}, which has {cut(', '.join(known)) or 'none'}")
 
 
 def make_row(row: int, line: int | None, columns: Columns, values: dict[str, Any]) -> Row | Reject:
@@ -297,8 +325,8 @@ def shown(value: Any) -> str:
     return f"{cut(repr(value))} ({type(value).__name__})"
 
 
-def cut(written: str) -> str:
-    return written if len(written) <= 80 else written[:80] + "..."
+def cut(written: str, most: int = 80) -> str:
+    return written if len(written) <= most else written[:most] + "..."
 
 
 class Csv:
@@ -312,12 +340,18 @@ class Csv:
         reader = csv.reader((too_long if line is None else line for line in lines(text)), strict=True)
         while True:
             line = reader.line_num + 1
+            before = csv.field_size_limit(LONGEST_FIELD)  # of all readers there are: only for this record
             try:
-                yield line, next(reader)
+                record = next(reader)
             except StopIteration:
                 return
             except csv.Error as error:
-                yield line, f"malformed csv: {error}"
+                record = f"malformed csv: {error}"
+                if reader.line_num > line:
+                    record += f"; lines {line} to {reader.line_num} are lost to a quote that opens and does not close"
+            finally:
+                csv.field_size_limit(before)
+            yield line, record
 
     @classmethod
     def count(cls, name: str, file: BinaryIO, columns: Columns) -> int:

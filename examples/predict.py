@@ -30,17 +30,33 @@ def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
     """Targets as the pipeline takes them: a list, or a dict where each word is name=target.
 
     Raises:
-        ValueError: if some words are the one and some the other.
+        ValueError: if some words are the one and some the other, or a name is given twice.
     """
     if words is None or not any("=" in word for word in words):
         return words
     plain = [word for word in words if "=" not in word]
     if plain:
         raise ValueError(f"targets {', '.join(plain)} beside name=target: give {plain[0]}={plain[0]}, or names only")
-    return dict(word.rsplit("=", 1) for word in words)
+    pairs = [word.rsplit("=", 1) for word in words]
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        raise ValueError(f"targets {' '.join(words)}: a name is given twice; keep one target for it")
+    return named
+
+
+def check_texts(texts: list[str]):
+    """That texts can be printed.
+
+    Raises:
+        ValueError: if one was not in the encoding of the terminal.
+    """
+    for number, text in enumerate(texts, start=1):
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise ValueError(f"text {number}, {text[:80]!r}, is not in the terminal's encoding: give it in UTF-8")
 
 
 def main(arguments: PredictArguments):
+    check_texts(arguments.texts)
     model, tokenizer = load_classifier("model", arguments.model)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, return_all=True)
     targets = named_targets(arguments.targets)

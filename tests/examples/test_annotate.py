@@ -246,6 +246,8 @@ def test_bad_rows_of_csv(annotate, example, tmp_path: Path):
         b"9," + b"x" * (limit + 1),
         b"10,LOCATION1",
         b'11,"LOCATION1 is never closed',
+        b"12,LOCATION1",
+        b"13,LOCATION2",
     ]
     file = tmp_path / "bad.csv"
     file.write_bytes(b"\r\n".join(lines) + b"\r\n")
@@ -260,7 +262,7 @@ def test_bad_rows_of_csv(annotate, example, tmp_path: Path):
         (9, 11): "the text has nothing to read: '' (str)",
         (10, 12): "the id is missing",
         (11, 13): "malformed csv: field larger than field limit",
-        (13, 15): "malformed csv: unexpected end of data",
+        (13, 15): "malformed csv: unexpected end of data; lines 15 to 17 are lost to a quote that opens and does not",
     }
     found = rejected(folder)
     assert [(reject["row"], reject["line"]) for reject in found] == list(expected)
@@ -586,6 +588,7 @@ def test_the_size_of_the_batches_changes_no_answer(annotate, tmp_path: Path, cor
         ({"a.jsonl": '{"text": "x"}\n'}, {"id_column": "key"}, "id_column=key is no column of .*a.jsonl"),
         ({"a.jsonl": "", "b.csv": "", "c.csv": "text\n"}, {}, "hold no rows: there is nothing to annotate"),
         ({"a.txt": "x"}, {}, "is a folder without a file that ends in .parquet"),
+        ({"a.csv": "x" * 1000 + "\n1\n"}, {}, "text_column=text is no column of .*a.csv, which has x{80}...$"),
         ({"a.jsonl": '{"text": "x"}'}, {"aspects": ["noise"]}, r"aspects 'noise': unknown .*\['general', 'price'"),
         ({"a.jsonl": '{"text": "x"}'}, {"targets": ["Soho"]}, r"targets 'Soho': unknown .*\['LOCATION1'"),
         ({"a.jsonl": '{"text": "x"}'}, {"targets": ["Soho", "A=LOCATION1"]}, "give Soho=Soho, or names only"),
@@ -627,7 +630,11 @@ def test_places_that_do_not_fit(annotate, tmp_path: Path, tiny_classifier: Path,
     file.write_text('{"text": "LOCATION1"}')
     with pytest.raises(FileNotFoundError, match=r"input=.*b.csv does not exist"):
         annotate(tmp_path / "out", tmp_path / "b.csv")
-    with pytest.raises(ValueError, match=r"a.jsonl is given twice: its texts would count double"):
+    with pytest.raises(ValueError, match=r"inputs has the name '', which would be this folder: give '\.'"):
+        annotate(tmp_path / "out", file, "")
+    with pytest.raises(ValueError, match=r"output_dir has the name '', which would be this folder"):
+        annotate("", file)
+    with pytest.raises(ValueError, match=r"a.jsonl is given twice: its texts would count double; leave it out"):
         annotate(tmp_path / "out", file, file.parent)
     with pytest.raises(ValueError, match=r"output_dir=.*out and input=.*in hold one another"):
         annotate(file.parent / "out", file.parent)
@@ -651,6 +658,72 @@ def test_files_that_are_no_data_are_told(annotate, tmp_path: Path, caplog):
     annotate(tmp_path / "out", tmp_path / "in")
     assert "2 files are left out, hidden or no parquet, csv or jsonl, such as" in caplog.text
     assert len(read(tmp_path / "out")) == 4
+
+
+def test_links_in_a_folder(annotate, tmp_path: Path, caplog):
+    """To files they are read; that no loop of folders is followed, and that what leads nowhere is told."""
+    folder, elsewhere = tmp_path / "in", tmp_path / "elsewhere"
+    for place in (folder / "below", elsewhere):
+        place.mkdir(parents=True)
+        (place / "a.jsonl").write_text('{"text": "LOCATION1"}')
+    (folder / "b.jsonl").symlink_to(elsewhere / "a.jsonl")
+    for name, target in (("none.csv", "absent.csv"), ("self.csv", "self.csv"), ("up.csv", ".."), ("out", elsewhere)):
+        (folder / "below" / name).symlink_to(target)
+    annotate(tmp_path / "out", folder)
+    assert "4 files are left out, hidden or no parquet, csv or jsonl, such as" in caplog.text
+    assert sorted(set(read(tmp_path / "out")["file"])) == [str(folder / "b.jsonl"), str(folder / "below" / "a.jsonl")]
+    (folder / "below" / "again.jsonl").symlink_to("a.jsonl")
+    with pytest.raises(ValueError, match=r"again.jsonl is given twice: .* the link that leads to .*below/a.jsonl"):
+        annotate(tmp_path / "out", folder)
+
+
+def test_a_folder_that_cannot_be_searched_is_told(annotate, tmp_path: Path, monkeypatch):
+    (tmp_path / "in" / "below").mkdir(parents=True)
+    (tmp_path / "in" / "a.jsonl").write_text('{"text": "LOCATION1"}')
+
+    def forbidden(path, scandir=os.scandir):
+        if os.fspath(path).endswith("below"):
+            raise PermissionError(errno.EACCES, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", forbidden)
+    with pytest.raises(OSError, match=r"below cannot be searched: Permission denied; set its permissions right"):
+        annotate(tmp_path / "out", tmp_path / "in")
+
+
+def test_a_name_that_is_not_utf8_is_told(annotate, tmp_path: Path):
+    (tmp_path / "in").mkdir()
+    name = os.fsdecode(bytes(tmp_path / "in") + b"/caf\xe9.jsonl")
+    try:
+        Path(name).write_text('{"text": "LOCATION1"}')
+    except OSError:
+        pytest.skip("this system has no such names")
+    with pytest.raises(ValueError, match=r"caf\\udce9.jsonl' has a name that is not UTF-8: rename the file"):
+        annotate(tmp_path / "out", tmp_path / "in")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.csv.gz"])
+def test_other_encodings_are_told(annotate, tmp_path: Path, name: str, encoding: str):
+    content = ("text\nLOCATION1\n" if "csv" in name else '{"text": "LOCATION1"}\n').encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(ValueError, match=rf"{name} begins as UTF-16 or UTF-32, and is not UTF-8: save the file as"):
+        annotate(tmp_path / "out", tmp_path / name)
+
+
+def test_files_without_rows_are_told(annotate, tmp_path: Path, caplog):
+    for name, content in (("a.csv", ""), ("b.csv", "text\n"), ("c.jsonl", '{"text": "LOCATION1"}')):
+        (tmp_path / name).write_text(content)
+    annotate(tmp_path / "out", *sorted(tmp_path.glob("*.*")))
+    assert "2 files have no rows, such as" in caplog.text
+    assert len(read(tmp_path / "out")) == 4
+
+
+def test_the_limit_of_csv_is_as_it_was(annotate, tmp_path: Path):
+    before = csv.field_size_limit()
+    (tmp_path / "a.csv").write_text("text\nLOCATION1\n")
+    annotate(tmp_path / "out", tmp_path / "a.csv")
+    assert csv.field_size_limit() == before < 1 << 20
 
 
 def test_progress_without_a_terminal(annotate, example, tmp_path: Path, corpus: Path, caplog, monkeypatch):
