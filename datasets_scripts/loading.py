@@ -101,9 +101,10 @@ def _load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
         return builder.as_dataset()
     except (DatasetsError, pa.ArrowException, OSError, IndexError) as error:
         kind = next((kind for kind in (FileNotFoundError, ConnectionError) if isinstance(error, kind)), ValueError)
-        reason = str(error.__cause__ if isinstance(error, DatasetGenerationError) else error).strip()
+        told = str(error.__cause__ if isinstance(error, DatasetGenerationError) else error).strip()
+        reason = told.splitlines()[0] if told else type(error).__name__
         raise kind(
-            f"name={name!r} cannot be loaded ({reason.splitlines()[0]}); give a folder that export_parquet has written, or check the "
+            f"name={name!r} cannot be loaded ({reason}); give a folder that export_parquet has written, or check the "
             "Hub id and the network"
         ) from error
 
