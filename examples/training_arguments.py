@@ -2,13 +2,14 @@
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
+from math import inf
+from typing import Any, get_type_hints
 
 import torch
-import yaml
 from transformers import HfArgumentParser, TrainingArguments
 
-from backbones import MINILM
+from backbones import MINILM, chosen_fields
+from settings import cut, read_settings
 
 # Arguments of the Trainer that this script answers for itself, and what to do instead.
 NOT_TAKEN = {
@@ -19,6 +20,37 @@ NOT_TAKEN = {
     "do_predict": "every run is tested",
     "resume_from_checkpoint": "the same command, given again, goes on where it stopped",
 }
+
+# What is wanted of numbers that the Trainer takes as they are, and then fails late or trains to NaN.
+NUMBERS = (
+    ("a number above 0, but not infinity", lambda value: 0 < value < inf, ("num_train_epochs", "new_learning_rate")),
+    (
+        "a finite number of at least 0",
+        lambda value: 0 <= value < inf,
+        (
+            "learning_rate",
+            "warmup_steps",
+            "weight_decay",
+            "max_grad_norm",
+            "adam_epsilon",
+            "logging_steps",
+            "eval_steps",
+            "eval_delay",
+            "save_steps",
+            "neftune_noise_alpha",
+            "dataloader_num_workers",
+        ),
+    ),
+    ("a number from 0 to 1", lambda value: 0 <= value <= 1, ("label_smoothing_factor",)),
+    ("a number from 0 to below 1", lambda value: 0 <= value < 1, ("adam_beta1", "adam_beta2")),
+    ("a factor above 0 and at most 1", lambda value: 0 < value <= 1, ("layer_decay",)),
+    (
+        "at least 1",
+        lambda value: value >= 1,
+        ("per_device_train_batch_size", "per_device_eval_batch_size", "gradient_accumulation_steps"),
+    ),
+    ("at least 1, or -1 for num_train_epochs", lambda value: value >= 1 or value == -1, ("max_steps",)),
+)
 
 
 @dataclass
@@ -59,6 +91,12 @@ class ModelArguments:
             "help": "Attention backend; triton, one kernel for both halves, needs a CUDA device (default: sdpa).",
         },
     )
+
+    def __post_init__(self):
+        if self.num_context_layers is not None and self.num_context_layers < 1:
+            raise ValueError(f"num_context_layers={self.num_context_layers}: at least 1")
+        # For its errors, which are better known before anything is loaded.
+        chosen_fields(self.model_type, self.model_preset, self.config_overrides)
 
 
 @dataclass
@@ -108,7 +146,12 @@ class DataArguments:
             "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
         },
     )
-    max_length: int = field(default=512, metadata={"help": "Most tokens of a row; texts are cut, contexts never."})
+    max_length: int = field(
+        default=512,
+        metadata={
+            "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
+        },
+    )
     class_balanced_sampling: bool = field(
         default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
     )
@@ -126,6 +169,17 @@ class DataArguments:
         default_factory=lambda: [42],
         metadata={"help": "One training run each; the table has mean (std) (default: 42)."},
     )
+
+    def __post_init__(self):
+        if self.max_length < 1:
+            raise ValueError(f"max_length={self.max_length}: at least 1")
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction={self.validation_fraction}: a part, above 0 and below 1")
+        for seed in self.seeds:
+            if not 0 <= seed < 2**32:
+                raise ValueError(
+                    f"seeds={cut(self.seeds)}: {cut(seed)} is no seed; give numbers from 0 to {2**32 - 1}"
+                )
 
 
 @dataclass
@@ -173,42 +227,42 @@ class ABSATrainingArguments(TrainingArguments):
     logging_steps: float = field(default=50, metadata={"help": "Steps between two logs of the loss (default: 50)."})
 
     def __post_init__(self):
-        if not 0 < self.layer_decay <= 1:
-            raise ValueError(f"layer_decay={self.layer_decay}: a factor above 0 and at most 1")
-        if self.new_learning_rate is not None and self.new_learning_rate <= 0:
-            raise ValueError(f"new_learning_rate={self.new_learning_rate}: a number above 0")
+        for wanted, is_wanted, names in NUMBERS:
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and not is_wanted(value):
+                    raise ValueError(f"{name}={cut(value)}: {wanted}")
         # Without an accelerator the Trainer takes bf16 only where the CPU is asked for by name.
         self.use_cpu = self.use_cpu or not torch.accelerator.is_available()
         # None stands for the data set's own score (`one_seed` puts it in); the Trainer would make it the loss.
         metric_for_best_model = self.metric_for_best_model
         super().__post_init__()
         self.metric_for_best_model = metric_for_best_model
+        if isinstance(self.lr_scheduler_kwargs, str):
+            raise ValueError(f"lr_scheduler_kwargs={cut(self.lr_scheduler_kwargs)}: a mapping, as in {{power: 2}}")
 
 
 def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABSATrainingArguments]:
     """Arguments from a recipe, if the first word names one, and from the command line, which wins.
 
     Raises:
-        FileNotFoundError, ValueError: if the recipe is missing, is no mapping or holds an unknown name.
+        FileNotFoundError, ValueError: if the recipe is missing or cannot be read, is no mapping or holds an unknown
+            name, or a value is out of its range.
     """
     parser = HfArgumentParser((ModelArguments, DataArguments, ABSATrainingArguments))
     if argv and argv[0].endswith((".yaml", ".yml", ".json")):
-        recipe_file, argv = Path(argv[0]), argv[1:]
-        if not recipe_file.is_file():
-            raise FileNotFoundError(f"recipe {recipe_file} does not exist: see configuration/recipes")
-        try:
-            content = recipe_file.read_text(encoding="utf-8-sig")
-            recipe = json.loads(content) if recipe_file.suffix == ".json" else yaml.safe_load(content)
-        except (ValueError, yaml.YAMLError, RecursionError) as error:
-            raise ValueError(f"recipe {recipe_file} cannot be read: {error}") from error
-        if not isinstance(recipe, dict):
-            raise ValueError(f"recipe {recipe_file} is no mapping of arguments to values")
+        recipe_file, argv = argv[0], argv[1:]
+        recipe = read_settings("recipe ", recipe_file, "see configuration/recipes")
         known = {action.dest for action in parser._actions} - {"help"}
         unknown = sorted(map(str, set(recipe) - known))
         if unknown:
-            raise ValueError(f"recipe {recipe_file} holds {unknown}, which are no arguments: see --help")
+            raise ValueError(f"recipe {recipe_file} holds {cut(unknown)}, which are no arguments: see --help")
+        check_texts(recipe_file, recipe)
         argv = [*recipe_words(recipe), *argv]  # of an argument given twice the last counts
-    model, data, training = parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
+    try:
+        model, data, training = parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{cut(error.doc)} is given for a mapping, but is no JSON: {error}") from error
     for name, remedy in NOT_TAKEN.items():
         if getattr(training, name) != ABSATrainingArguments.__dataclass_fields__[name].default:
             raise ValueError(f"{name}={getattr(training, name)} has no effect here: {remedy}")
@@ -246,13 +300,34 @@ def check_balance(data: DataArguments):
         )
 
 
+def check_texts(recipe_file: str, recipe: dict[str, Any]):
+    """What YAML takes for something else does not become a text in other words: `no` would be the label False."""
+    for arguments in (ModelArguments, DataArguments, ABSATrainingArguments):
+        # Not those of `fields`, in which HfArgumentParser leaves str of `dict | str`.
+        for name, kind in get_type_hints(arguments).items():
+            value = recipe.get(name)
+            (only, *others) = value if value and isinstance(value, list) else [value]
+            if kind in (str, str | None) and (others or isinstance(only, bool | float | dict)):
+                raise ValueError(
+                    f"recipe {recipe_file} has {name}={cut(value)}, a {type(value).__name__} where a text is "
+                    f'wanted: put what you mean in quotes, as in {name}: "no"'
+                )
+
+
 def recipe_words(recipe: dict) -> list[str]:
     """A recipe as the words of a command, so that its values are checked like those."""
     words = []
     for name, value in recipe.items():
-        if value is not None:
-            values = value if isinstance(value, list) else [value]
-            if any(isinstance(item, list) for item in values):
+        if isinstance(value, list):
+            if any(isinstance(item, list) for item in value):
                 raise ValueError(f"recipe: {name} is a list of lists, where it takes values")
-            words += [f"--{name}", *(json.dumps(item) if isinstance(item, dict) else str(item) for item in values)]
+            words += [f"--{name}", *map(recipe_word, value)]
+            if any(word.startswith("--") for word in map(recipe_word, value)):
+                raise ValueError(f"recipe: {name}={cut(value)} would begin another argument: leave out --")
+        elif value is not None:
+            words.append(f"--{name}={recipe_word(value)}")
     return words
+
+
+def recipe_word(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, dict) else str(value)

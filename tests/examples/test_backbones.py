@@ -1,10 +1,16 @@
 """examples/backbones.py: pretrained weights to start from."""
 
 import importlib.util
+import json
 import math
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import BertConfig, BertForPreTraining, BertForSequenceClassification, RobertaConfig
 
 from modeling_qacg_bert import Contexts, QACGBertConfig
@@ -116,3 +122,158 @@ def test_gradient_accumulation_averages_for_every_model(backbones, tiny_bert):
     for model_type in ("bert", "qacg_bert"):
         config = backbones.build_config(model_type, str(tiny_bert), CONTEXTS, LABELS)
         assert backbones.load_model(str(tiny_bert), config, "sdpa").accepts_loss_kwargs is False
+
+
+@pytest.fixture
+def copy(tiny_bert: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(tiny_bert, tmp_path / "backbone"))
+
+
+@pytest.fixture
+def start(backbones, copy: Path) -> Callable:
+    """All that training does with a backbone."""
+
+    def start(overrides: str | None = None):
+        config = backbones.build_config("qacg_bert", str(copy), CONTEXTS, LABELS, overrides=overrides)
+        backbones.load_tokenizer(str(copy), config)
+        return backbones.load_model(str(copy), config, "sdpa")
+
+    return start
+
+
+def layer_2(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    names = [name for name in weights if "layer.1." in name]
+    return {name.replace("layer.1.", "layer.2."): weights[name].clone() for name in names}
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (
+            lambda _: {"pooler.dense.bias": torch.full((32,), math.nan)},
+            "is not finite in 1 weights: bert.pooler.dense.b",
+        ),
+        (
+            lambda _: {"pooler.dense.weight": torch.arange(1024).view(32, 32)},
+            "whole numbers only in 1 weights: bert.po",
+        ),
+        (
+            lambda old: {name: old[name].long() for name in old},
+            "whole numbers only in 1 weights: bert.embeddings.word",
+        ),
+        (layer_2, r"beyond the 2 layers of its config.json, 16 weights: encoder.layer.2.*, \.\.\.\. Give a complete"),
+        (
+            lambda _: {"pooler.dense.weight": torch.tensor(1.0)},
+            "has other sizes than the configuration in bert.pooler",
+        ),
+    ],
+    ids=["nan", "integers", "all integers", "layers", "scalar"],
+)
+def test_backbones_that_are_damaged(copy: Path, start, changed: Callable, told: str):
+    weights = load_file(copy / "model.safetensors")
+    save_file({**weights, **changed(weights)}, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=rf"model_name_or_path=.* {told}"):
+        start()
+
+
+@pytest.mark.parametrize("size", [0, 7, 5000])
+def test_backbones_that_are_cut_off(copy: Path, start, size: int):
+    os.truncate(copy / "model.safetensors", size)
+    with pytest.raises(ValueError, match=r"model_name_or_path=.* has weights that cannot be read"):
+        start()
+
+
+class Harmful:
+    """What a pickle does when it is loaded without care."""
+
+    def __init__(self, touched: Path):
+        self.touched = touched
+
+    def __reduce__(self):
+        return Path.touch, (self.touched,)
+
+
+def test_a_backbone_in_a_pickle_is_taken_and_runs_nothing(copy: Path, start, tmp_path: Path):
+    weights = load_file(copy / "model.safetensors")
+    (copy / "model.safetensors").unlink()
+    torch.save(weights, copy / "pytorch_model.bin")
+    assert torch.equal(start().bert.pooler.dense.weight, weights["pooler.dense.weight"])
+    torch.save({**weights, "harmful": Harmful(tmp_path / "touched")}, copy / "pytorch_model.bin")
+    with pytest.raises(
+        ValueError, match=r"model_name_or_path=.* holds more than tensors, and what it holds was not run"
+    ):
+        start()
+    assert not (tmp_path / "touched").exists()
+    for content in (b"junk" * 9, b"PK\x03\x04"):
+        (copy / "pytorch_model.bin").write_bytes(content)
+        with pytest.raises(ValueError, match=r"model_name_or_path=.* cannot be loaded"):
+            start()
+
+
+def test_shards_of_a_backbone_lie_beside_their_index(copy: Path, start, tmp_path: Path):
+    os.replace(copy / "model.safetensors", tmp_path / "other.safetensors")
+    names = dict.fromkeys(load_file(tmp_path / "other.safetensors"), "../other.safetensors")
+    (copy / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": names}))
+    with pytest.raises(ValueError, match=r"model_name_or_path=.* names files outside of it"):
+        start()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", "null"),
+        ("config.json", "[]"),
+        ("config.json", "[" * 100_000),
+        ("config.json", '{"model_type": "bert", "hidden_size": "32"}'),
+        ("tokenizer.json", ""),
+        ("tokenizer.json", "[]"),
+        ("tokenizer.json", '{"model": {"type": "x"}}'),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_files_of_a_backbone_that_are_none(copy: Path, start, name: str, content: str):
+    (copy / name).write_text(content)
+    with pytest.raises(ValueError, match=r"model_name_or_path=.* cannot be loaded \(") as caught:
+        start()
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"num_hidden_layers": 10**9}, "has num_hidden_layers=1000000000: give a finite number, from 1 to 1000"),
+        ({"num_hidden_layers": 1}, r"has, beyond the 1 layers of its config.json, 16 weights"),
+        ({"num_hidden_layers": 9}, r"lacks 112 weights of BERT.*, \.\.\.\. Give"),
+        ({"hidden_dropout_prob": 3}, "has hidden_dropout_prob=3: give"),
+        ({"hidden_act": "nope"}, "has hidden_act=nope: give one of"),
+        ({"vocab_size": 10}, "has 99 tokens, the model 10: put"),
+        ({"pad_token_id": 99}, "Padding_idx must be within"),
+    ],
+    ids=lambda value: str(value)[:30],
+)
+def test_configurations_of_a_backbone_that_fit_nothing(copy: Path, start, fields: dict, told: str):
+    config = json.loads((copy / "config.json").read_text())
+    (copy / "config.json").write_text(json.dumps({**config, **fields}))
+    with pytest.raises(ValueError, match=rf"model_name_or_path=.* {told}") as caught:
+        start()
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        ("vocab_size=10", "vocab_size=10 in config_overrides=vocab_size=10, but 99 in model_name_or_path="),
+        ("num_attention_heads=5", "hidden_size=32 is not a multiple of num_attention_heads=5"),
+        ("num_context_layers=9", "num_context_layers=9: give 1 to num_hidden_layers=2"),
+        ("num_hidden_layers=3", "lacks 16 weights of BERT"),
+        ("auxiliary_sentence=false", "has auxiliary_sentence=False, the data True: leave it out"),
+        ('aspects=["price"]', r"has aspects=\['price'\], the data \['price', 'safety'\]: leave it out"),
+    ],
+)
+def test_overrides_that_the_backbone_or_the_data_contradicts(start, overrides: str, told: str):
+    with pytest.raises(ValueError, match=told):
+        start(overrides)
+
+
+def test_overrides_may_leave_out_upper_layers(start):
+    assert len(start("num_hidden_layers=1").bert.encoder.layer) == 1

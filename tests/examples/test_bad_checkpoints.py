@@ -105,6 +105,10 @@ def test_shards_lie_beside_their_index(checkpoint: Path, load, tmp_path: Path):
             lambda weights: weights["classifier.bias"].fill_(float("nan")),
             "is not finite in 1 weights: classifier.bias",
         ),
+        (
+            lambda weights: weights.update({"classifier.weight": torch.arange(96).reshape(3, 32)}),
+            "has whole numbers only in 1 weights: classifier.weight",
+        ),
     ],
 )
 def test_weights_that_are_not_those_of_a_classifier(checkpoint: Path, load, change: Callable, told: str):
@@ -130,6 +134,7 @@ def test_layers_that_the_configuration_leaves_out(checkpoint: Path, load):
         ({"id2label": {"0": "none", "1": "positive", "2": "positive"}}, "has the labels"),
         ({"hidden_act": "nope"}, "cannot be loaded"),
         ({"num_attention_heads": 0}, "cannot be loaded"),
+        ({"num_hidden_layers": 10**9}, "has num_hidden_layers=1000000000: give a finite number"),
         ({"id2label": {"a": "b"}}, "cannot be loaded"),
         ({"vocab_size": 10}, "tokenizer of|other sizes"),
     ],
