@@ -8,23 +8,32 @@ The configuration is the `bert_config.json` the model was trained with. What it 
 what it says must agree with them.
 """
 
-import json
 import pickle
 import re
+import shutil
+import zipfile
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
-from transformers import AutoModelForSequenceClassification, AutoTokenizer, HfArgumentParser
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    HfArgumentParser,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
+from backbones import loading
 from modeling_qacg_bert import (
     CGBertConfig,
     CGBertForSequenceClassification,
     QACGBertConfig,
     QACGBertForSequenceClassification,
 )
+from settings import cut, read_settings, told
 
 CONFIGS = {"qacg": QACGBertConfig, "cg": CGBertConfig}
 MODELS = {"qacg_bert": QACGBertForSequenceClassification, "cg_bert": CGBertForSequenceClassification}
@@ -43,6 +52,7 @@ SIZES = {  # field: (weight, its axis)
     "num_labels": ("classifier.weight", 0),
     "head_size": ("bert.encoder.layer.0.attention.self.lambda_q_query_layer.weight", 1),
 }
+FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 CONTEXT_QUERY = "bert.encoder.layer.0.attention.self.context_for_q.weight"
 
 # The released pooler carries the weights of an attention over the tokens that its forward pass never computes.
@@ -105,48 +115,57 @@ def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"weights {path} does not exist: give a .safetensors, .bin, .pt or .pth file")
-    if path.suffix == ".safetensors":
-        try:
-            weights = load_file(path)
-        except SafetensorError as error:
-            raise ValueError(
-                f"weights {path} is no safetensors file ({error}): give the file that was saved"
-            ) from error
-    else:
-        try:
-            weights = torch.load(path, map_location="cpu", weights_only=True)
-        except pickle.UnpicklingError as error:
-            raise ValueError(
-                f"weights {path} holds more than tensors, and what it holds was not run: save model.state_dict() "
-                "alone, or convert a safetensors file"
-            ) from error
-        except (RuntimeError, EOFError) as error:
-            raise ValueError(f"weights {path} is no file written by torch.save ({error})") from error
+        fault = "is no regular file" if path.exists() else "does not exist"
+        raise FileNotFoundError(f"weights {path} {fault}: give a .safetensors, .bin, .pt or .pth file")
+    try:
+        weights = load_file(path) if path.suffix == ".safetensors" else _load_pickle(path)
+    except pickle.UnpicklingError as error:
+        raise ValueError(
+            f"weights {path} holds more than tensors, and what it holds was not run, or is damaged: save "
+            "model.state_dict() alone, or convert a safetensors file"
+        ) from error
+    except Exception as error:  # of many classes: what damaged files lead the readers to, too little memory among them
+        kind = "safetensors file" if path.suffix == ".safetensors" else "file written by torch.save"
+        raise ValueError(f"weights {path} is no {kind}, or damaged ({told(error)}): copy it again") from error
     for wrapper in ("model", "state_dict", "model_state_dict"):
         if isinstance(weights, dict) and isinstance(weights.get(wrapper), dict):
             weights = weights[wrapper]
-    if not isinstance(weights, dict) or not all(isinstance(tensor, torch.Tensor) for tensor in weights.values()):
+    if not isinstance(weights, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in weights.items()
+    ):
         raise ValueError(f"weights {path} is no state dict: give a file with a tensor for each weight name")
-    return {name.removeprefix("module."): tensor for name, tensor in weights.items()}  # DataParallel's prefix
+    for name, tensor in weights.items():
+        if tensor.dtype not in FLOATS or tensor.layout != torch.strided or tensor.is_meta:
+            raise ValueError(
+                f"weights {path} has {cut(name)} as {tensor.dtype}, {tensor.layout}, on {tensor.device}: save it as "
+                "dense floats"
+            )
+    # Tensors may be views that repeat one number: they take memory once they are copied.
+    num_bytes = sum(tensor.numel() * tensor.element_size() for tensor in weights.values())
+    if num_bytes > path.stat().st_size:
+        raise ValueError(
+            f"weights {path} has tensors of {num_bytes} bytes in a file of {path.stat().st_size}: save each weight "
+            "with its own numbers"
+        )
+    unwrapped = [name.removeprefix("module.") for name in weights]  # DataParallel's prefix
+    repeated = [name for name, count in Counter(unwrapped).items() if count > 1]
+    if repeated:
+        raise ValueError(f"weights {path} has {_listed(repeated)} with and without module. before it: keep one")
+    return dict(zip(unwrapped, weights.values(), strict=True))
 
 
-def read_config(path: str | Path) -> dict:
-    """The released configuration file.
+def _load_pickle(path: Path):
+    """What torch.save has written, if it takes no more memory than the file has bytes."""
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            num_bytes = sum(entry.file_size for entry in archive.infolist())
+        if num_bytes > path.stat().st_size:
+            raise ValueError(f"it unpacks to {num_bytes} bytes, which torch.save does not pack")
+    return torch.load(path, map_location="cpu", weights_only=True)
 
-    Raises:
-        FileNotFoundError, ValueError: if there is no such file, or it is not a JSON object.
-    """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"config {path} does not exist: give the bert_config.json of the checkpoint")
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"config {path} is not JSON ({error})") from error
-    if not isinstance(fields, dict):
-        raise ValueError(f"config {path} is no JSON object: give the bert_config.json of the checkpoint")
-    return fields
+
+def _listed(names: list[str]) -> str:
+    return f"{names[:5]}" + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def build_config(
@@ -175,26 +194,45 @@ def build_config(
     missing = sorted({CONTEXT_QUERY, *(weight for weight, _ in SIZES.values())} - set(state_dict))
     if missing:
         raise ValueError(f"the weights lack {missing}: give a checkpoint of the released CG-BERT or QACG-BERT")
+    for name in {CONTEXT_QUERY, *(weight for weight, _ in SIZES.values())}:
+        if state_dict[name].dim() != 2 or not state_dict[name].numel():
+            raise ValueError(
+                f"{name} has the shape {tuple(state_dict[name].shape)}, where a matrix is wanted: the checkpoint is "
+                "damaged or of another model"
+            )
     sizes = {name: state_dict[weight].shape[axis] for name, (weight, axis) in SIZES.items()}
     head_size = sizes.pop("head_size")
+    if sizes["hidden_size"] % head_size:
+        raise ValueError(
+            f"hidden_size={sizes['hidden_size']} in the weights is not a multiple of their head size {head_size}: the "
+            "checkpoint is damaged or of another model"
+        )
     sizes["num_attention_heads"] = sizes["hidden_size"] // head_size
     sizes["num_hidden_layers"] = len({layer[1] for layer in map(LAYER.match, state_dict) if layer})
     for name, size in sizes.items():
         if fields.get(name, size) != size:
             raise ValueError(
-                f"{name}={fields[name]} in the configuration, but {name}={size} in the weights: give the "
+                f"{name}={cut(repr(fields[name]))} in the configuration, but {name}={size} in the weights: give the "
                 "configuration that the weights were trained with"
             )
 
+    for name in KEPT_FIELDS:
+        value = fields.get(name, 0.0)
+        if isinstance(value, bool) or not isinstance(value, float | int) or not 0 <= value <= 1:
+            raise ValueError(f"{name}={cut(repr(value))} in the configuration: give a number from 0 to 1")
+
+    for argument, names in (("targets", targets), ("aspects", aspects), ("labels", labels)):
+        if names and (len(set(names)) != len(names) or not all(name.strip() for name in names)):
+            raise ValueError(f"{argument}={cut(names)}: give each a name of its own")
     if labels and len(labels) != sizes["num_labels"]:
         raise ValueError(
-            f"labels={labels} are {len(labels)} names, but num_labels={sizes['num_labels']} in the weights: name "
+            f"labels={cut(labels)} are {len(labels)} names, but num_labels={sizes['num_labels']} in the weights: name "
             "each, in the order of their ids"
         )
     named_contexts = len(targets or [""]) * len(aspects or [])
     if (targets or aspects) and named_contexts != sizes["num_contexts"]:
         raise ValueError(
-            f"targets={targets} and aspects={aspects} make {named_contexts} contexts, but "
+            f"targets={cut(targets)} and aspects={cut(aspects)} make {named_contexts} contexts, but "
             f"num_contexts={sizes['num_contexts']} in the weights: name all, in the order of their ids"
         )
     # Some versions of the released QACG-BERT have one (d, H) weight, whose output every head gets.
@@ -208,7 +246,7 @@ def build_config(
     labels = labels or [f"LABEL_{label_id}" for label_id in range(num_labels)]
     return CONFIGS[kind](
         **sizes,
-        **{name: fields[name] for name in KEPT_FIELDS if name in fields},
+        **{name: float(fields[name]) for name in KEPT_FIELDS if name in fields},
         id2label=dict(enumerate(labels)),
         label2id={label: label_id for label_id, label in enumerate(labels)},
         targets=targets,
@@ -230,7 +268,8 @@ def convert_state_dict(
     Returns:
         A tensor for each parameter of the classifier.
     Raises:
-        ValueError: if weights are missing, unknown or of another shape, or are to be shared by the heads and differ.
+        ValueError: if weights are missing, unknown, of another shape or not finite, or are to be shared by the heads
+            and differ.
     """
     with torch.device("meta"):
         parameters = MODELS[config.model_type](config).state_dict()
@@ -242,27 +281,42 @@ def convert_state_dict(
     unknown = sorted(name for name in set(state_dict) - needed if not name.startswith(UNUSED))
     if missing or unknown:
         raise ValueError(
-            f"weights missing: {missing}; unknown: {unknown}. Give a checkpoint of the released CG-BERT or QACG-BERT"
+            f"weights missing: {_listed(missing)}; unknown: {_listed(unknown)}. Give a "
+            "checkpoint of the released CG-BERT or QACG-BERT"
         )
 
     converted = {}
     for name, parameter in parameters.items():
         tensor = state_dict[released[name]]
+        if tensor.dim() != parameter.dim():
+            raise _shape_error(released[name], tensor, name, parameter)
         if name.endswith("context_matrix.from_context.weight"):
             tensor = tensor[:, : config.hidden_size]
         elif name.endswith("context_matrix.from_hidden.weight"):
             tensor = tensor[:, config.hidden_size :]
         elif name.endswith("gate.from_hidden.bias"):
-            tensor = tensor + state_dict[_released_name(name.replace("from_hidden", "from_context"))]
+            second = _released_name(name.replace("from_hidden", "from_context"))
+            if state_dict[second].shape != parameter.shape:
+                raise _shape_error(second, state_dict[second], name, parameter)
+            tensor = tensor + state_dict[second]
         elif re.search(r"\.context_(query|key)\.", name):
             tensor = _context_projection(released[name], tensor, config)
         if tensor.shape != parameter.shape:
+            raise _shape_error(released[name], tensor, name, parameter)
+        if not tensor.float().isfinite().all():  # as float32, which the model has
             raise ValueError(
-                f"{released[name]} gives {name} the shape {tuple(tensor.shape)}, but the other weights ask for "
-                f"{tuple(parameter.shape)}: the checkpoint is damaged or of another model"
+                f"{released[name]} holds NaN, infinity or what is too large for float32: the checkpoint is damaged, "
+                "or its training diverged; give an earlier one"
             )
         converted[name] = tensor.clone()
     return converted
+
+
+def _shape_error(released: str, tensor: torch.Tensor, name: str, parameter: torch.Tensor) -> ValueError:
+    return ValueError(
+        f"{released} gives {name} the shape {tuple(tensor.shape)}, but the other weights ask for "
+        f"{tuple(parameter.shape)}: the checkpoint is damaged or of another model"
+    )
 
 
 def _released_name(name: str) -> str:
@@ -278,7 +332,7 @@ def _context_projection(name: str, tensor: torch.Tensor, config: QACGBertConfig 
     if config.context_projection == "hidden":
         # Weight (d, H) and bias (d,): what they give goes to every head.
         return torch.cat([tensor] * num_heads) if len(tensor) == head_size else tensor
-    if len(tensor) == head_size:
+    if len(tensor) != config.hidden_size:
         return tensor
     if tensor.dim() == 1:
         shared = tensor[:head_size]
@@ -294,16 +348,45 @@ def _context_projection(name: str, tensor: torch.Tensor, config: QACGBertConfig 
     return shared
 
 
+def save(output_dir: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None):
+    """Saves into a folder that is new or empty, and checks that what was saved loads; else leaves nothing there.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    existed = output_dir.exists()
+    try:
+        model.save_pretrained(output_dir)
+        if tokenizer:
+            tokenizer.save_pretrained(output_dir)
+        loaded = AutoModelForSequenceClassification.from_pretrained(output_dir).state_dict()
+        differing = [name for name, tensor in model.state_dict().items() if not torch.equal(tensor, loaded[name])]
+        if differing:
+            raise RuntimeError(f"{_listed(differing)} load otherwise")
+    except BaseException as error:
+        for entry in output_dir.iterdir() if output_dir.exists() else ():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        if output_dir.exists() and not existed:
+            output_dir.rmdir()
+        if not isinstance(error, Exception):
+            raise
+        raise OSError(
+            f"output_dir={output_dir} cannot be written ({told(error)}): give another folder, or make room"
+        ) from error
+
+
 def main(argv: list[str] | None = None):
-    """Converts, saves, and checks that what was saved loads."""
+    """Converts and saves."""
     (arguments,) = HfArgumentParser(ConversionArguments).parse_args_into_dataclasses(argv, look_for_args_file=False)
     output_dir = Path(arguments.output_dir)
+    if output_dir.exists() and not output_dir.is_dir():
+        raise FileExistsError(f"output_dir={output_dir} is a file: give a folder")
     if output_dir.exists() and any(output_dir.iterdir()):
         raise ValueError(f"output_dir={output_dir} is not empty: give a new folder")
     state_dict = read_weights(arguments.weights)
     config = build_config(
         arguments.kind,
-        read_config(arguments.config),
+        read_settings("config ", arguments.config, "give the bert_config.json of the checkpoint"),
         state_dict,
         targets=arguments.targets,
         aspects=arguments.aspects,
@@ -315,20 +398,17 @@ def main(argv: list[str] | None = None):
     model = MODELS[config.model_type](config)
     model.load_state_dict(converted)
 
-    tokenizer = AutoTokenizer.from_pretrained(arguments.tokenizer) if arguments.tokenizer else None
-    if tokenizer and len(tokenizer) > config.vocab_size:
-        raise ValueError(
-            f"tokenizer={arguments.tokenizer} has {len(tokenizer)} tokens, but vocab_size={config.vocab_size} in the "
-            "weights: give the tokenizer that the model was trained with"
-        )
-    model.save_pretrained(output_dir)
-    if tokenizer:
-        tokenizer.save_pretrained(output_dir)
+    tokenizer = None
+    if arguments.tokenizer:
+        with loading("tokenizer", arguments.tokenizer):
+            tokenizer = AutoTokenizer.from_pretrained(arguments.tokenizer)
+        if not len(tokenizer.all_special_tokens) < len(tokenizer) <= config.vocab_size:
+            raise ValueError(
+                f"tokenizer={arguments.tokenizer} has {len(tokenizer)} tokens, but vocab_size={config.vocab_size} in "
+                "the weights: give the tokenizer that the model was trained with"
+            )
+    save(output_dir, model, tokenizer)
 
-    loaded = AutoModelForSequenceClassification.from_pretrained(output_dir).state_dict()
-    differing = [name for name, tensor in model.state_dict().items() if not torch.equal(tensor, loaded[name])]
-    if differing:
-        raise RuntimeError(f"{output_dir} was written, but {differing} load otherwise")
     unused = [tensor.numel() for name, tensor in state_dict.items() if name.startswith(UNUSED)]
     if unused:
         print(f"left out {UNUSED}*: {sum(unused):,} numbers that no output of the released code depends on")

@@ -1,11 +1,14 @@
 """examples/convert_checkpoint.py, run as a user runs it; parity with the released code is in test_golden.py."""
 
-import importlib.util
 import json
+import math
 import os
 import pickle
+import random
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -34,13 +37,9 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def script(repo_root):
+def script(example):
     """The script as a module."""
-    path = repo_root / "examples" / "convert_checkpoint.py"
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example("convert_checkpoint")
 
 
 def released_weights(projection: tuple[int, int] = (8, 8), gate_bias: bool = False) -> dict[str, torch.Tensor]:
@@ -234,6 +233,23 @@ def test_compaction_of_projections_that_differ(script, part, index):
         ({"num_hidden_layers": 12}, {}, "num_hidden_layers=12 in the configuration, but num_hidden_layers=2"),
         ({"num_attention_heads": 4}, {}, "num_attention_heads=4 in the configuration, but num_attention_heads=2"),
         ({"intermediate_size": 64}, {}, "intermediate_size=64 in the configuration, but intermediate_size=24"),
+        ({"vocab_size": "30"}, {}, "vocab_size='30' in the configuration, but vocab_size=30 in the weights"),
+        ({"hidden_size": "x" * 999}, {}, r"hidden_size='x{79}\.\.\. in the configuration, but"),
+        (
+            {"hidden_dropout_prob": "0.1"},
+            {},
+            "hidden_dropout_prob='0.1' in the configuration: give a number from 0 to 1",
+        ),
+        ({"hidden_dropout_prob": math.nan}, {}, "hidden_dropout_prob=nan in the configuration: give a number"),
+        (
+            {"attention_probs_dropout_prob": 5},
+            {},
+            "attention_probs_dropout_prob=5 in the configuration: give a number",
+        ),
+        ({"initializer_range": True}, {}, "initializer_range=True in the configuration: give a number"),
+        ({}, {"labels": ["a", "a", "b"]}, r"labels=\['a', 'a', 'b'\]: give each a name of its own"),
+        ({}, {"labels": ["a", " ", "b"]}, r"labels=\['a', ' ', 'b'\]: give each a name of its own"),
+        ({}, {"targets": TARGETS, "aspects": ["a"] * 4}, "aspects=.*: give each a name of its own"),
         ({"num_labels": 5}, {}, "num_labels=5 in the configuration, but num_labels=3"),
         ({}, {"labels": ["yes", "no"]}, r"labels=\['yes', 'no'\] are 2 names, but num_labels=3 in the weights"),
         ({}, {"aspects": ASPECTS}, "targets=None and aspects=.* make 4 contexts, but num_contexts=8 in the weights"),
@@ -305,8 +321,8 @@ def test_a_pickle_that_would_run_code(script, tmp_path):
     ("name", "content", "message"),
     [
         ("weights.safetensors", b"not a header", "is no safetensors file"),
-        ("weights.pt", b"", "is no file written by torch.save"),
-        ("weights.bin", b"PK\x03\x04 a broken archive", "is no file written by torch.save"),
+        ("weights.pt", b"", "is no file written by torch.save, or damaged"),
+        ("weights.bin", b"PK\x03\x04 a broken archive", "is no file written by torch.save, or damaged"),
     ],
 )
 def test_damaged_weights(script, tmp_path, name, content, message):
@@ -315,18 +331,149 @@ def test_damaged_weights(script, tmp_path, name, content, message):
         script.read_weights(tmp_path / name)
 
 
-@pytest.mark.parametrize("content", [[1, 2], {"a": 1}, torch.zeros(2)], ids=["list", "numbers", "tensor"])
+def flipped(content: bytes, seed: int) -> bytes:
+    """With one bit changed, in the part of the file that says what it holds."""
+    generator = random.Random(seed)
+    damaged = bytearray(content)
+    damaged[generator.randrange(8000)] ^= 1 << generator.randrange(8)
+    return bytes(damaged)
+
+
+@pytest.mark.parametrize("form", ["archive", "pickle", "safetensors"])
+def test_bits_that_have_flipped(script, tmp_path, form):
+    """Whatever class the reader's error is of: half a dozen classes are among these."""
+    path = tmp_path / ("weights.safetensors" if form == "safetensors" else "weights.pt")
+    if form == "safetensors":
+        save_file(released_weights(), path)
+    else:
+        torch.save(released_weights(), path, _use_new_zipfile_serialization=form == "archive")
+    content = path.read_bytes()
+    num_refused = 0
+    for seed in range(100):
+        path.write_bytes(flipped(content, seed))
+        try:
+            script.read_weights(path)
+        except ValueError as error:
+            assert str(error).startswith(f"weights {path} ")  # noqa: PT017  # some are read: a name has changed, or a number
+            num_refused += 1
+    assert num_refused > 10
+
+
+def test_weights_that_take_more_memory_than_the_file(script, tmp_path):
+    weights = {"a": torch.zeros(1, 1).expand(2**40, 16)}
+    torch.save(weights, tmp_path / "views.pt")
+    with pytest.raises(ValueError, match=r"views.pt has tensors of 70368744177664 bytes in a file of \d+: save each"):
+        script.read_weights(tmp_path / "views.pt")
+    torch.save({"a": torch.zeros(100_000)}, tmp_path / "whole.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "whole.pt") as whole,
+        zipfile.ZipFile(tmp_path / "packed.pt", "w", zipfile.ZIP_DEFLATED) as packed,
+    ):
+        for entry in whole.infolist():
+            packed.writestr(entry.filename, whole.read(entry))
+    with pytest.raises(ValueError, match=r"packed.pt .*it unpacks to \d+ bytes, which torch.save does not pack"):
+        script.read_weights(tmp_path / "packed.pt")
+    header = b'{"a": {"dtype": "F32", "shape": [1099511627776], "data_offsets": [0, 4398046511104]}}'
+    (tmp_path / "lie.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(ValueError, match=r"lie.safetensors is no safetensors file, or damaged"):
+        script.read_weights(tmp_path / "lie.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "told"),
+    [
+        (torch.zeros(3, dtype=torch.int64), "torch.int64"),
+        (torch.zeros(3, dtype=torch.bool), "torch.bool"),
+        (torch.zeros(3, dtype=torch.complex64), "torch.complex64"),
+        (torch.zeros(3).to_sparse(), "torch.float32, torch.sparse_coo"),
+        (torch.zeros(3, device="meta"), "torch.float32, torch.strided, on meta"),
+    ],
+    ids=["int64", "bool", "complex", "sparse", "meta"],
+)
+def test_weights_that_are_no_dense_floats(script, tmp_path, tensor, told):
+    torch.save({"classifier.bias": tensor}, tmp_path / "weights.pt")
+    with pytest.raises(ValueError, match=f"weights.pt has classifier.bias as {told}.*: save it as dense floats"):
+        script.read_weights(tmp_path / "weights.pt")
+
+
+def test_a_name_with_and_without_its_wrapper(script, tmp_path):
+    torch.save({"a": torch.zeros(1), "module.a": torch.ones(1)}, tmp_path / "weights.pt")
+    with pytest.raises(ValueError, match=r"weights.pt has \['a'\] with and without module. before it: keep one"):
+        script.read_weights(tmp_path / "weights.pt")
+
+
+@pytest.mark.parametrize("name", ["folder", os.devnull, "pipe.pt", "pipe.safetensors"])
+def test_weights_that_are_no_file(script, tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    if name.startswith("pipe"):
+        if not hasattr(os, "mkfifo"):
+            pytest.skip("this system has no named pipes")
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(FileNotFoundError, match=r"weights .* is no regular file: give a"):
+        script.read_weights(tmp_path / name)
+
+
+@pytest.mark.parametrize("tensor", [torch.tensor(1.0), torch.ones(5), torch.ones(0, 16), torch.ones(2, 3, 4)])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "bert.embeddings.word_embeddings.weight",
+        "bert.encoder.layer.0.attention.self.lambda_q_query_layer.weight",
+        "bert.encoder.layer.1.attention.self.lambda_q_context_layer.bias",
+        "bert.encoder.layer.1.attention.self.context_for_k.bias",
+        "bert.encoder.context_layer.1.weight",
+        "classifier.bias",
+    ],
+)
+def test_weights_of_other_dimensions(script, name, tensor):
+    weights = {**released_weights(gate_bias=True), name: tensor}
+    with pytest.raises(
+        ValueError, match=rf"{name} .*the shape {re.escape(str(tuple(tensor.shape)))}.*: the checkpoint is"
+    ):
+        script.convert_state_dict(weights, script.build_config("qacg", FIELDS, weights))
+
+
+def test_heads_that_do_not_fill_the_model(script):
+    weights = released_weights()
+    weights["bert.encoder.layer.0.attention.self.lambda_q_query_layer.weight"] = torch.ones(1, 32)
+    with pytest.raises(ValueError, match="hidden_size=16 in the weights is not a multiple of their head size 32"):
+        script.build_config("qacg", FIELDS, weights)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
+def test_weights_that_are_no_numbers(script, files, value):
+    weights = {name: tensor.double() for name, tensor in released_weights().items()}
+    weights["classifier.bias"][1] = value
+    save_file(weights, files["weights"])
+    with pytest.raises(ValueError, match=r"classifier.bias holds NaN, infinity or what is too large for float32"):
+        script.main(arguments_of(files))
+    assert not files["output_dir"].exists()
+
+
+@pytest.mark.parametrize(
+    "content", [[1, 2], {"a": 1}, {1: torch.zeros(2)}, torch.zeros(2)], ids=lambda x: type(x).__name__
+)
 def test_files_without_a_state_dict(script, tmp_path, content):
     torch.save(content, tmp_path / "weights.pt")
     with pytest.raises(ValueError, match="is no state dict: give a file with a tensor for each weight name"):
         script.read_weights(tmp_path / "weights.pt")
 
 
-@pytest.mark.parametrize(("content", "message"), [("{", "is not JSON"), ("[]", "is no JSON object")])
-def test_damaged_configuration(script, tmp_path, content, message):
-    (tmp_path / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(ValueError, match=message):
-        script.read_config(tmp_path / "config.json")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "cannot be read: Expecting"),
+        (b"\xff", "cannot be read: 'utf-8' codec"),
+        (b"[]", "is no mapping"),
+        (b'{"vocab_size": 30, "vocab_size": 31}', "vocab_size occurs twice, as 30 and 31"),
+    ],
+)
+def test_damaged_configuration(script, files, content, message):
+    save_file(released_weights(), files["weights"])
+    files["config"].write_bytes(content)
+    with pytest.raises(ValueError, match=f"config .*{message}.*give the bert_config.json"):
+        script.main(arguments_of(files))
+    assert not files["output_dir"].exists()
 
 
 @pytest.mark.parametrize("missing", ["weights", "config"])
@@ -354,3 +501,45 @@ def test_a_tokenizer_with_more_tokens_than_the_model(script, files, tmp_path):
     with pytest.raises(ValueError, match="has 31 tokens, but vocab_size=30 in the weights"):
         script.main([*arguments_of(files), "--tokenizer", str(tmp_path / "tokenizer")])
     assert not files["output_dir"].exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"model": {"type": "nope"}}', None])
+def test_a_tokenizer_that_is_none(script, files, tmp_path, content):
+    save_file(released_weights(), files["weights"])
+    (tmp_path / "tokenizer").mkdir()
+    if content is not None:
+        (tmp_path / "tokenizer" / "tokenizer.json").write_text(content)
+    with pytest.raises(ValueError, match=r"tokenizer=.* cannot be loaded"):
+        script.main([*arguments_of(files), "--tokenizer", str(tmp_path / "tokenizer")])
+    with pytest.raises(FileNotFoundError, match="tokenizer=no/such is no folder"):
+        script.main([*arguments_of(files), "--tokenizer", "no/such"])
+    assert not files["output_dir"].exists()
+
+
+def test_an_output_folder_that_cannot_be(script, files):
+    save_file(released_weights(), files["weights"])
+    files["output_dir"].touch()
+    with pytest.raises(FileExistsError, match=r"output_dir=.*converted is a file: give a folder"):
+        script.main(arguments_of(files))
+    files["output_dir"] = files["output_dir"] / "below"
+    with pytest.raises(OSError, match=r"output_dir=.*below cannot be written \(NotADirectoryError.*: give another"):
+        script.main(arguments_of(files))
+
+
+@pytest.mark.parametrize("existed", [True, False])
+def test_nothing_is_left_of_what_failed(script, files, monkeypatch, existed):
+    """The folder is as it was, which may be one that cannot be removed, as a volume."""
+    save_file(released_weights(), files["weights"])
+    if existed:
+        files["output_dir"].mkdir()
+
+    def full(model, folder):
+        (folder / "code").mkdir(parents=True)
+        (folder / "config.json").write_text("{")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(script.QACGBertForSequenceClassification, "save_pretrained", full)
+    with pytest.raises(OSError, match=r"output_dir=.* cannot be written \(OSError: .*No space left.*make room"):
+        script.main(arguments_of(files))
+    assert files["output_dir"].exists() is existed
+    assert not existed or not any(files["output_dir"].iterdir())

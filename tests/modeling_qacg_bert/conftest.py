@@ -56,9 +56,9 @@ def naive() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def convert_checkpoint(repo_root: Path) -> ModuleType:
+def convert_checkpoint(example: Callable) -> ModuleType:
     """examples/convert_checkpoint.py."""
-    return _load(repo_root / "examples" / "convert_checkpoint.py")
+    return example("convert_checkpoint")
 
 
 @pytest.fixture(params=["qacg", "cg"], scope="session")
