@@ -1,15 +1,17 @@
 """The card of a model repo: what is known of a checkpoint from its configuration and from the run that made it."""
 
-import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from huggingface_hub.errors import HFValidationError
+from huggingface_hub.utils import validate_repo_id
 from transformers import PreTrainedConfig
 
 from backbones import MINILM
+from outside_text import told
+from run_files import check_all_results, check_calibration, part, read_results
 
 MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 NAMES = {"qacg_bert": "QACG-BERT", "cg_bert": "CG-BERT", "bert": "BERT-pair"}
@@ -77,17 +79,23 @@ class Run:
         """The run that made a checkpoint, None where it is not known.
 
         Raises:
-            ValueError: if the checkpoint is of another run than the all_results.json above it.
+            ValueError: if the checkpoint is of another run than the all_results.json above it, or one of the two files
+                does not hold what `run_absa.py` writes.
         """
-        files = checkpoint.parent / "all_results.json", checkpoint / "results.json"
-        if not all(file.is_file() for file in files):
+        checkpoint = checkpoint.resolve()
+        above, own = checkpoint.parent / "all_results.json", checkpoint / "results.json"
+        if not (above.is_file() and own.is_file()):
             return None
-        all_results, results = (json.loads(file.read_text(encoding="utf-8")) for file in files)
-        if str(results["seed"]) not in all_results["seeds"]:
+        all_results, results = read_results(above), read_results(own)
+        seed = str(part(own, results, "seed", kinds=(int,)))
+        seeds = part(above, all_results, "seeds", kinds=(dict,))
+        if seed not in seeds:
             raise ValueError(
-                f"{files[0]} has the seeds {', '.join(all_results['seeds'])}, the checkpoint {checkpoint} has "
-                f"{results['seed']}: they are not of one run; run the training script again, it brings them together"
+                f"{above} has the seeds {told(', '.join(seeds))}, the checkpoint {checkpoint} has {seed}: they are "
+                "not of one run; run the training script again, it brings them together"
             )
+        check_all_results(above, all_results, seed)
+        check_calibration(own, results, all_results["split"])
         return cls(all_results, results)
 
     @property
@@ -104,13 +112,17 @@ class Run:
         name = self.all_results["arguments"]["model_name_or_path"]
         if name == MINILM:
             return MINILM_ON_THE_HUB
-        return None if Path(name).is_absolute() or Path(name).exists() or name.startswith(".") else name
+        try:
+            validate_repo_id(name)
+        except HFValidationError:
+            return None
+        return None if Path(name).exists() else name
 
     @property
     def scores(self) -> dict[str, float]:
         """The main scores of this checkpoint, as far as they are defined."""
         own = self.all_results["seeds"][str(self.results["seed"])][self.all_results["split"]]
-        return {name: own[name] for name in self.all_results["main_scores"] if own.get(name) is not None}
+        return {name: own[name] for name in self.all_results["main_scores"] if own[name] is not None}
 
 
 def model_card(config: PreTrainedConfig, run: Run | None, repo_id: str, license: str) -> ModelCard:
@@ -228,7 +240,7 @@ def answers(config: PreTrainedConfig) -> str:
 
 
 def percent(score: dict[str, float | None]) -> str:
-    if score["mean"] is None or math.isnan(score["mean"]):
+    if score["mean"] is None:
         return "undefined"
     deviation = "-" if score["std"] is None else f"{100 * score['std']:.1f}"
     return f"{100 * score['mean']:.1f} ({deviation})"
@@ -269,7 +281,7 @@ def training(run: Run) -> str:
     arguments = {
         name: value
         for name, value in run.all_results["arguments"].items()
-        if name not in PATHS and value is not None and name != "model_name_or_path"
+        if name not in (*PATHS, "hub_token", "model_name_or_path") and value is not None
     }
     base = {"model_name_or_path": run.base_model} if run.base_model else {}
     recipe = yaml.safe_dump({**base, **arguments}, sort_keys=False, allow_unicode=True)
