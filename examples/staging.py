@@ -1,6 +1,5 @@
 """What a repo will hold, written to a folder: of a model, a data set or a metric."""
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +10,15 @@ from datasets import DatasetDict
 from huggingface_hub import DatasetCardData, RepoCard
 
 from backbones import load_classifier
-from datasets_scripts import export_parquet, load_absa_dataset
-from model_card import Run, model_card
+from data_folder import check_rows, files_below, read_dataset
+from datasets_scripts import export_parquet
+from hub_licenses import check_license
+from model_card import NAMES, Run, model_card
 from modeling_qacg_bert import Contexts
+from outside_text import told
 from restricted_texts import restricted_source
+from run_files import part, read_results, score
+from user_card import read_card
 
 
 def stage_model(folder: Path, staged: Path, arguments):
@@ -26,7 +30,12 @@ def stage_model(folder: Path, staged: Path, arguments):
         FileNotFoundError, ValueError: if it is no trained classifier, or one of several.
     """
     checkpoint = checkpoint_in(folder)
+    files_below(checkpoint)  # for its error
     model, tokenizer = load_classifier("folder", str(checkpoint))
+    if model.config.model_type not in NAMES:
+        raise ValueError(
+            f"folder={checkpoint} holds a {told(model.config.model_type)}: give a {', '.join(NAMES)} of run_absa.py"
+        )
     Contexts.from_config(model.config)  # for its error: without names no one can ask the model anything
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise ValueError(f"folder={checkpoint} has no tokenizer: put the one it was trained with beside the weights")
@@ -60,9 +69,13 @@ def checkpoint_in(folder: Path) -> Path:
 
 def chosen_by(seed: Path) -> str:
     """The first of a seed's main scores on the validation split: by what a seed may be chosen."""
-    results = json.loads((seed / "results.json").read_text(encoding="utf-8"))["validation"]
-    name, score = next((name, score) for name, score in results.items() if score is not None)
-    return f"validation {name} {100 * score:.1f}"
+    file = seed / "results.json"
+    results = read_results(file)
+    for name in part(file, results, "validation", kinds=(dict,)):
+        value = score(file, results, "validation", name)
+        if value is not None:
+            return f"validation {told(name)} {100 * value:.1f}"
+    return "validation scores undefined"
 
 
 def stage_dataset(folder: Path, staged: Path, arguments):
@@ -71,44 +84,24 @@ def stage_dataset(folder: Path, staged: Path, arguments):
     Raises:
         ValueError: if the data may not be redistributed, or no licence is given.
     """
+    own_card = read_card(folder / "README.md") if (folder / "README.md").is_file() else None
     splits = read_dataset(folder)
+    check_rows(folder, splits)
     source = restricted_source(text for split in splits.values() for text in split["text"])
     if source and not arguments.i_have_the_right:
         raise ValueError(
             f"folder={folder} holds texts of {source}, which states no licence that permits redistribution: do not "
             "publish it; if you have the right to, say so by --i_have_the_right"
         )
-    own_card = (
-        RepoCard((folder / "README.md").read_text(encoding="utf-8")) if (folder / "README.md").is_file() else None
-    )
-    license = arguments.license or (own_card.data.get("license") if own_card else None)
+    license = arguments.license
+    if license is None and own_card:
+        license = own_card.data.get("license")
     if license is None:
         raise ValueError("license is not given: name the licence of the data, such as --license cc-by-4.0")
+    check_license("license" if arguments.license else f"{folder / 'README.md'}: license", license)
     export_parquet(splits, staged)
     card = dataset_card(splits, arguments.repo_id, license, source, own_card)
     (staged / "README.md").write_text(card, encoding="utf-8")
-
-
-def read_dataset(folder: Path) -> DatasetDict:
-    """The rows in a folder, by what files it has.
-
-    Raises:
-        FileNotFoundError: if there is nothing known in it; the readers' errors come through.
-    """
-    if any(folder.rglob("*.parquet")):
-        return load_absa_dataset(str(folder))
-    if (folder / "sentihood-train.json").is_file():
-        return load_absa_dataset("sentihood", data_dir=folder)
-    if (folder / "Restaurants_Train.xml").is_file():
-        return load_absa_dataset("semeval2014", data_dir=folder)
-    files = {path.stem: path for path in sorted(folder.iterdir()) if path.suffix in (".csv", ".jsonl")}
-    files = {split: files[split] for split in ("train", "validation", "test") if split in files}
-    if not files:
-        raise FileNotFoundError(
-            f"folder={folder} holds no data that is known: give parquet files of export_parquet, or train, validation "
-            "and test as .csv or .jsonl"
-        )
-    return load_absa_dataset("custom", data_files=files)
 
 
 def dataset_card(
@@ -134,6 +127,8 @@ def dataset_card(
     table = "\n".join(rows)
     origin = f"The texts are those of {source}.\n\n" if source else ""
     own_text = f"\n## From the card of the original files\n\n{own_card.text.strip()}\n" if own_card else ""
+    labels = [in_a_cell(label) for label in labels]
+    aspects = [in_a_cell(aspect) for aspect in first.features["aspect"].names]
     return f"""---
 {data.to_yaml()}
 ---
@@ -143,7 +138,7 @@ def dataset_card(
 {origin}One row for each text, target and aspect: `id`, `text`, `target` (empty where the task has none), `aspect` and
 `label`.
 
-- aspects: {", ".join(first.features["aspect"].names)}
+- aspects: {", ".join(aspects)}
 - labels: {", ".join(labels)}
 
 | split | distinct texts | rows | {" | ".join(labels)} |
@@ -158,24 +153,30 @@ rows = load_dataset("{repo_id}")
 {own_text}"""
 
 
+def in_a_cell(name: str) -> str:
+    """A name as it can stand in a table of Markdown."""
+    return " ".join(name.split()).replace("|", "\\|")
+
+
 def stage_metric(folder: Path, staged: Path, arguments):
     """An `evaluate` module: its script under the repo's name, by which `evaluate.load` finds it, and what it imports.
 
     Raises:
         FileNotFoundError, ValueError: if the folder is no module, or it does not load.
     """
+    files_below(folder)  # for its error
     script = folder / f"{folder.resolve().name}.py"
     for file in (script, folder / "README.md"):
         if not file.is_file():
             raise FileNotFoundError(f"folder={folder} has no {file.name}: give a folder such as metrics/sentihood")
+    card = read_card(folder / "README.md")
     try:
         evaluate.load(str(folder))
     except Exception as error:
-        raise ValueError(f"folder={folder} is no module that evaluate can load: {error}") from error
+        raise ValueError(f"folder={folder} is no module that evaluate can load: {told(error, 300)}") from error
     for file in sorted(folder.glob("*.py")):
         if file.name != "__init__.py":
             shutil.copy(file, staged / (f"{arguments.repo_id.split('/')[-1]}.py" if file == script else file.name))
-    card = RepoCard((folder / "README.md").read_text(encoding="utf-8"))
     metadata = yaml.safe_dump({"title": folder.resolve().name, **card.data.to_dict()}, sort_keys=False)
     (staged / "README.md").write_text(f"---\n{metadata}---\n{card.text}", encoding="utf-8")
 
