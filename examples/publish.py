@@ -5,10 +5,13 @@
     python examples/publish.py metric metrics/sentihood USER/sentihood
 
 `--dry_run` lists what would be uploaded, prints the card and contacts no one. Otherwise a token with the right to
-write is needed (`hf auth login`, or HF_TOKEN). If anything fails, the repo is left as it was.
+write is needed (`hf auth login`, or HF_TOKEN). If anything fails, the repo is left as it was. No token is printed, and
+none goes along: from cards they are removed, and files that hold one are refused.
 """
 
 import fnmatch
+import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,6 +24,8 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
 from arguments import parse
+from hub_licenses import check_license
+from outside_text import redacted, tokens, told, without_tokens
 from staging import STAGES
 
 # What of an earlier publish may have become stale; other files of a repo are never touched.
@@ -30,6 +35,9 @@ REPLACED = {
     "metric": ("*.py",),
 }
 REPO_TYPE = {"model": "model", "dataset": "dataset", "metric": "space"}
+BRANCH = re.compile(r"(?!refs/)\w[\w.-]*(/\w[\w.-]*)*")
+LONGEST_BRANCH = 200  # characters
+HOLDS_NO_TEXT = (".parquet", ".safetensors")
 URL_PREFIX = {"model": "", "dataset": "datasets/", "metric": "spaces/"}
 
 
@@ -66,19 +74,48 @@ def check(arguments: PublishArguments):
     Raises:
         ValueError, FileNotFoundError: naming the argument.
     """
+    repo_id, revision, folder = arguments.repo_id, arguments.revision, arguments.folder
     try:
-        validate_repo_id(arguments.repo_id)
+        validate_repo_id(repo_id)
     except HFValidationError as error:
-        raise ValueError(f"repo_id={arguments.repo_id}: {error}") from None
-    if arguments.repo_id.count("/") != 1:
-        raise ValueError(f"repo_id={arguments.repo_id}: give the user or organisation too, USER/{arguments.repo_id}")
-    if not Path(arguments.folder).is_dir():
-        raise FileNotFoundError(f"folder={arguments.folder} does not exist: give the folder of the {arguments.kind}")
+        fault = str(error).replace(f": '{repo_id}'", "")  # however long it is
+        raise ValueError(f"repo_id={told(repo_id)}: {told(fault, 300)}") from None
+    if repo_id.count("/") != 1:
+        raise ValueError(f"repo_id={repo_id}: give the user or organisation too, USER/{repo_id}")
+    is_branch = len(revision) <= LONGEST_BRANCH and BRANCH.fullmatch(revision)
+    if not is_branch or ".." in revision or revision.endswith((".", ".lock")):
+        raise ValueError(
+            f"revision={told(revision)} is no name of a branch: give one of letters, digits, '.', '_' and '-', of "
+            f"parts with '/' between them or one, and of at most {LONGEST_BRANCH} characters"
+        )
+    if arguments.license is not None:
+        check_license("license", arguments.license)
+    if not os.path.isdir(folder):  # Path.is_dir raises for a name that is too long
+        is_file = os.path.exists(folder)
+        raise FileNotFoundError(
+            f"folder={told(folder, 200)} {'is a file' if is_file else 'does not exist'}: give the folder of the "
+            f"{arguments.kind}"
+        )
 
 
 def files_in(staged: Path) -> dict[str, Path]:
     """Files by their path in the repo."""
     return {str(path.relative_to(staged)): path for path in sorted(staged.rglob("*")) if path.is_file()}
+
+
+def check_no_token(files: dict[str, Path]):
+    """None of the text that would be uploaded holds a token; of rows in parquet this is known already.
+
+    Raises:
+        ValueError: naming the file.
+    """
+    token = re.compile(tokens().pattern.encode())
+    for name, path in files.items():
+        if path.suffix not in HOLDS_NO_TEXT and token.search(path.read_bytes()):
+            raise ValueError(
+                f"{name} would be published with what looks like a token of the Hub: remove it from the folder's "
+                "files, and revoke it"
+            )
 
 
 def upload(arguments: PublishArguments, files: dict[str, Path]) -> str:
@@ -159,7 +196,9 @@ def reason(error: BaseException) -> str:
         return "there is a repo of this name that the token cannot see; choose another name"
     if status == 412:
         return "the branch was changed in the meantime; look at the change, and run the command again"
-    text = " ".join(str(error).split()) or type(error).__name__
+    text = told(error, 500) or type(error).__name__
+    if status == 400:
+        return f"the Hub refused it ({text}); correct that and run the command again"
     if status is not None:
         return f"the Hub answered {status} ({text}); run the command again"
     return f"the connection failed ({text}); check the network and run the command again"
@@ -171,6 +210,7 @@ def main(arguments: PublishArguments):
         staged = Path(folder)
         STAGES[arguments.kind](Path(arguments.folder), staged, arguments)
         files = files_in(staged)
+        check_no_token(files)
         if arguments.dry_run:
             print(f"{REPO_TYPE[arguments.kind]} {arguments.repo_id}, branch {arguments.revision}; not uploaded:")
             for name, path in files.items():
@@ -190,7 +230,8 @@ def main(arguments: PublishArguments):
 
 
 if __name__ == "__main__":
-    try:
-        main(parse(PublishArguments, "kind", "folder", "repo_id"))
-    except PublishError as error:
-        sys.exit(str(error))
+    with without_tokens():
+        try:
+            main(parse(PublishArguments, "kind", "folder", "repo_id"))
+        except (PublishError, ValueError, OSError) as error:
+            sys.exit(redacted(str(error)))
