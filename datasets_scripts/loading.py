@@ -116,7 +116,13 @@ def _check_classes(files: list[Path]) -> None:
         try:
             with pq.ParquetFile(file) as parquet:
                 features, num_rows = Features.from_arrow_schema(parquet.schema_arrow), parquet.metadata.num_rows
-        except (pa.ArrowException, OSError) as error:
+        except (
+            pa.ArrowException,
+            OSError,
+            ValueError,
+            TypeError,
+            KeyError,
+        ) as error:  # the last three of its metadata
             raise ValueError(f"{file} cannot be read ({error}); write the folder anew with export_parquet") from error
         if num_rows == 0:
             raise ValueError(f"{file} has no rows; remove it")
@@ -140,6 +146,12 @@ def _with_standard_columns(name: str, splits: DatasetDict) -> DatasetDict:
                     f"{name!r}, split {split!r}, column {column!r}: expected {expected}, got {feature}; "
                     "write the folder with export_parquet, or load csv and jsonl files with name='custom'"
                 )
+            try:
+                rows.data.column(column).validate(full=True)
+            except pa.ArrowInvalid as error:
+                raise ValueError(
+                    f"{name!r}, split {split!r}, column {column!r}: {error}; write it as UTF-8"
+                ) from error
             row = _first_bad_row(rows, column)
             if row is not None:
                 expected = f"0 to {feature.num_classes - 1}" if isinstance(feature, ClassLabel) else "a string"

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from corpus import Reject, cut
+from corpus import Reject
+from settings import cut
 
 RECORD = "run.json"
 SUMMARY = "summary.json"

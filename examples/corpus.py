@@ -20,6 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import load_dataset_builder
 
+from settings import cut
+
 SUFFIXES = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
 HUB = "hf://"
 LONGEST_FIELD = 1 << 20  # characters of a text or a csv field: a quote that is never closed must not take in the file
@@ -325,10 +327,6 @@ def shown(value: Any) -> str:
     return f"{cut(repr(value))} ({type(value).__name__})"
 
 
-def cut(written: str, most: int = 80) -> str:
-    return written if len(written) <= most else written[:most] + "..."
-
-
 class Csv:
     """Comma-separated values with a header. Records end where Python's strict csv reader ends them."""
 
@@ -366,7 +364,7 @@ class Csv:
     @classmethod
     def read(cls, file: BinaryIO, columns: Columns, shards: Shards) -> Iterator[Row | Reject]:
         records = cls.records(file)
-        _, header = next(records)
+        _, header = next(records, (1, []))  # of an empty file, which has no rows
         for row, (line, fields) in enumerate(records):
             if shards.has(row):
                 try:

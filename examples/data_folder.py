@@ -1,12 +1,9 @@
 """The rows of a folder of data: all that is in it, and nothing from elsewhere."""
 
 import os
-import re
-from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow.parquet as pq
-from datasets import ClassLabel, DatasetDict, Features, load_dataset_builder
+from datasets import ClassLabel, DatasetDict, load_dataset_builder
 
 from datasets_scripts import load_absa_dataset
 from outside_text import tokens, told
@@ -99,37 +96,13 @@ def read_parquet(folder: Path, files: list[Path]) -> DatasetDict:
         ValueError: if they cannot be read, some would be left out or have other labels than the rest, or the metadata
             of a card names files elsewhere.
     """
-    features = {}
-    for file in files:
-        with _reading(file):
-            features[file] = Features.from_arrow_schema(pq.read_schema(file))
-            num_rows = pq.read_metadata(file).num_rows
-        if not num_rows:
-            raise ValueError(f"{file} has no rows: write at least one, or remove it")
-    with _reading(folder):
+    try:
         found = load_dataset_builder(str(folder)).config.data_files
+    except Exception as error:  # of many classes: what broken metadata leads to
+        raise ValueError(f"folder={folder} cannot be read ({told(error, 400)}): correct its README.md") from None
     read = {os.path.realpath(file) for of_split in found.values() for file in of_split}
     _check_same_files(folder, {os.path.realpath(file) for file in files}, read)
-    with _reading(folder):
-        splits = load_absa_dataset(str(folder))
-    loaded = next(iter(splits.values())).features
-    for file, own in features.items():
-        for column, feature in loaded.items():
-            if isinstance(own.get(column), ClassLabel) and own[column].names != feature.names:
-                raise ValueError(
-                    f"{file}, column {column!r}: its names are {told(own[column].names)}, but elsewhere in the folder "
-                    f"{told(feature.names)}: write all splits together with export_parquet"
-                )
-    return splits
-
-
-@contextmanager
-def _reading(path: Path):
-    try:
-        yield
-    except Exception as error:  # of many classes: what broken files and metadata lead to
-        reason = told(error.__cause__ or error, 400)
-        raise ValueError(f"{path} cannot be read ({reason}): write it with export_parquet") from None
+    return load_absa_dataset(str(folder))
 
 
 def _check_same_files(folder: Path, there: set[str], read: set[str]):
@@ -143,29 +116,23 @@ def _check_same_files(folder: Path, there: set[str], read: set[str]):
         )
 
 
-def check_rows(folder: Path, splits: DatasetDict):
-    """Each row has all its values, labels are those that have a name, and no token goes along.
+def check_texts(folder: Path, splits: DatasetDict):
+    """No token of the Hub goes along.
 
     Raises:
         ValueError: naming the split, the row, the column and the value.
     """
     token = tokens()
     for split, rows in splits.items():
-        for column, feature in rows.features.items():
-            where = f"folder={folder}, split {split!r}, column {column!r}"
-            try:
-                values = list(rows[column])
-            except UnicodeDecodeError as error:
-                raise ValueError(f"{where}: {told(error)}; write it as UTF-8") from None
-            for number, value in enumerate(values, start=1):
-                fault = _fault(column, feature, value, token)
-                if fault:
-                    raise ValueError(f"{where}, row {number}: {told(repr(value))} {fault}")
-
-
-def _fault(column: str, feature, value, token: re.Pattern[str]) -> str | None:
-    if isinstance(feature, ClassLabel):
-        return None if value in range(feature.num_classes) else f"is no number below {feature.num_classes}: correct it"
-    if value is None or (column == "text" and not value.strip()):
-        return "is empty: write it, or remove the row"
-    return "holds what looks like a token of the Hub: remove it there, and revoke it" if token.search(value) else None
+        for column in ("id", "text"):
+            for number, value in enumerate(rows[column]):
+                if token.search(value):
+                    raise ValueError(
+                        f"folder={folder}, split {split!r}, row {number}, column {column!r}: {told(repr(value))} "
+                        "holds what looks like a token of the Hub: remove it there, and revoke it"
+                    )
+        names = [
+            name for feature in rows.features.values() if isinstance(feature, ClassLabel) for name in feature.names
+        ]
+        for name in filter(token.search, names):
+            raise ValueError(f"folder={folder}, split {split!r}: the name {told(name)} holds a token: revoke it")

@@ -24,9 +24,8 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
 from arguments import parse
-from hub_licenses import check_license
 from outside_text import redacted, tokens, told, without_tokens
-from staging import STAGES
+from staging import STAGES, check_license
 
 # What of an earlier publish may have become stale; other files of a repo are never touched.
 REPLACED = {

@@ -1,5 +1,6 @@
 """What a repo will hold, written to a folder: of a model, a data set or a metric."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,9 +11,8 @@ from datasets import DatasetDict
 from huggingface_hub import DatasetCardData, RepoCard
 
 from backbones import load_classifier
-from data_folder import check_rows, files_below, read_dataset
+from data_folder import check_texts, files_below, read_dataset
 from datasets_scripts import export_parquet
-from hub_licenses import check_license
 from model_card import NAMES, Run, model_card
 from modeling_qacg_bert import Contexts
 from outside_text import told
@@ -86,7 +86,7 @@ def stage_dataset(folder: Path, staged: Path, arguments):
     """
     own_card = read_card(folder / "README.md") if (folder / "README.md").is_file() else None
     splits = read_dataset(folder)
-    check_rows(folder, splits)
+    check_texts(folder, splits)
     source = restricted_source(text for split in splits.values() for text in split["text"])
     if source and not arguments.i_have_the_right:
         raise ValueError(
@@ -102,6 +102,20 @@ def stage_dataset(folder: Path, staged: Path, arguments):
     export_parquet(splits, staged)
     card = dataset_card(splits, arguments.repo_id, license, source, own_card)
     (staged / "README.md").write_text(card, encoding="utf-8")
+
+
+def check_license(where: str, license: object):
+    """A licence, or a list of them, is written as the Hub writes it; whether it knows it, it says itself.
+
+    Raises:
+        ValueError: naming where it stands.
+    """
+    for identifier in license if isinstance(license, list) else [license]:
+        if not isinstance(identifier, str) or not re.fullmatch(r"[a-z0-9][a-z0-9.+-]{1,50}", identifier):
+            raise ValueError(
+                f"{where}={told(identifier)} is no identifier of a licence, such as apache-2.0 or cc-by-4.0: see "
+                "https://huggingface.co/docs/hub/repositories-licenses, and for one that is not there say other"
+            )
 
 
 def dataset_card(

@@ -1,0 +1,88 @@
+"""The readers on their seeds, on what fuzzing has found, and on damaged seeds."""
+
+import importlib
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+FINDINGS = sorted(path for path in (HERE / "findings").glob("*/*"))
+NAMES = [
+    *("annotate_csv", "annotate_jsonl", "annotate_parquet", "custom_csv", "custom_jsonl", "sentihood", "semeval2014"),
+    *("space_table", "recipe", "weights_pickled", "weights_safetensors", "metric_rows", "released_config"),
+]
+DAMAGED = 1000  # files of each reader
+TOKENS = [
+    b"",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b'"',
+    b"\n",
+    b"\r\n",
+    b",",
+    b"[",
+    b"{",
+    b"<",
+    b"&",
+    b"-1",
+    b"1e999",
+    b"null",
+]
+
+
+@pytest.fixture(scope="module")
+def readers():
+    sys.path.insert(0, str(HERE))
+    try:
+        return importlib.import_module("readers")
+    finally:
+        sys.path.remove(str(HERE))
+
+
+def test_all_readers_are_listed(readers):
+    assert list(readers.READERS) == NAMES
+    assert {path.parent.name for path in FINDINGS} <= {*NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_are_read(readers, name: str, tmp_path: Path):
+    reader = readers.READERS[name]
+    for seed in reader.seeds:
+        (tmp_path / reader.file_name).write_bytes(seed)
+        reader.read(tmp_path / reader.file_name)
+
+
+@pytest.mark.parametrize("path", FINDINGS, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_what_was_found_is_read_or_told(readers, path: Path, tmp_path: Path):
+    readers.give(readers.READERS[path.parent.name], tmp_path, path.read_bytes())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_seeds_are_read_or_told(readers, name: str, tmp_path: Path):
+    """Bits flipped, bytes dropped, doubled and put in, files cut off: the same ones each time."""
+    generator = random.Random(name)
+    reader = readers.READERS[name]
+    for _ in range(DAMAGED if name != "recipe" else DAMAGED // 20):  # its arguments are parsed anew each time
+        content = bytearray(generator.choice(reader.seeds))
+        for _ in range(generator.randint(1, 4)):
+            place = generator.randrange(len(content) + 1)
+            end = place + generator.choice([1, 1, 2, 8, 64])
+            match generator.randrange(5):
+                case 0:
+                    content[place:end] = bytes(byte ^ 1 << generator.randrange(8) for byte in content[place:end])
+                case 1:
+                    del content[place:end]
+                case 2:
+                    content[place:place] = content[place:end]
+                case 3:
+                    content[place:place] = generator.choice(TOKENS)
+                case 4:
+                    del content[generator.choice([place, len(content)]) :]
+        try:
+            readers.give(reader, tmp_path, bytes(content))
+        except Exception as error:
+            (tmp_path / "finding").write_bytes(content)
+            raise AssertionError(f"{name}, {bytes(content)[:2000]!r}") from error
