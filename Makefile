@@ -10,7 +10,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood space test test-slow test-oldest test-space test-lock lock audit lint format clean
+.PHONY: help install quickstart sentihood space test test-slow test-oldest test-space test-lock fuzz lock audit lint format clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -68,6 +68,10 @@ audit: build/lock  ## look for known vulnerabilities of what requirements.lock n
 build/lock:
 	$(PYTHON) -m venv $@
 	$@/bin/python -m pip install --quiet uv pip-audit
+
+fuzz: install  ## make files that readers might fail on: make fuzz SECONDS=60 READERS="custom_csv recipe"
+	$(BIN)/python -m pip install --quiet atheris==3.0.0
+	OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python tests/fuzz/fuzz.py --seconds $(or $(SECONDS),60) $(READERS)
 
 lint: install  ## check style
 	$(BIN)/ruff check .

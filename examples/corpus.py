@@ -213,7 +213,7 @@ def naming_file(name: str):
     """Makes what goes wrong in reading a file, or in what it was packed with, name it."""
     try:
         yield
-    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, pa.ArrowException, UnicodeDecodeError) as error:
         raise OSError(f"{name} cannot be read to its end: {error}; repair or leave out the file") from error
 
 

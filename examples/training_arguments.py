@@ -266,6 +266,8 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
     for name, remedy in NOT_TAKEN.items():
         if getattr(training, name) != ABSATrainingArguments.__dataclass_fields__[name].default:
             raise ValueError(f"{name}={getattr(training, name)} has no effect here: {remedy}")
+    if training.hub_token is not None:  # which is not shown, either
+        raise ValueError("hub_token would be saved beside the checkpoints: set HF_TOKEN, or run `hf auth login`")
     return model, data, training
 
 

@@ -35,6 +35,7 @@ OPINIONS = {
     "nice": ("general", "Positive"),
     "dull": ("general", "Negative"),
 }
+TOKEN = "hf_" + "NeverShowThis" * 3
 WORDS = ["location", "price", "safety", "general", "transit", "and", "is", "but", *OPINIONS]
 
 
@@ -208,10 +209,13 @@ def recipe(tmp_path_factory, tiny_bert: Path, tiny_sentihood: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]:
-    """A run with two seeds, and what it printed."""
+    """A run with two seeds, and what it printed; HF_TOKEN was set."""
     folder = tmp_path_factory.mktemp("finished") / "run"
-    printed = run_script("examples/run_absa.py", recipe, "--output_dir", folder, "--seeds", "1", "2").stdout
-    return folder, printed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_TOKEN", TOKEN)
+        run = run_script("examples/run_absa.py", recipe, "--output_dir", folder, "--seeds", "1", "2")
+    assert TOKEN not in run.stderr
+    return folder, run.stdout
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,15 @@ def test_writes_results_probabilities_and_checkpoint(finished_run):
     assert scores["strict_accuracy"] == pytest.approx(results["seeds"]["1"]["test"]["strict_accuracy"], abs=1e-12)
 
 
+def test_a_token_in_the_environment_goes_into_no_file(finished_run):
+    """`finished_run` was given one in HF_TOKEN."""
+    folder, printed = finished_run
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert {path.name for path in files} >= {"training_args.bin", "results.json", "all_results.json", "config.json"}
+    assert not [path for path in files if b"NeverShowThis" in path.read_bytes()]
+    assert "NeverShowThis" not in printed
+
+
 def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_sentihood: Path, example):
     folder = finished_run[0] / "seed-2"
     model = AutoModelForSequenceClassification.from_pretrained(folder)

@@ -12,6 +12,12 @@ def parse(example, repo_root: Path, monkeypatch):
     return example("training_arguments").parse_arguments
 
 
+def test_a_token_is_refused_and_not_shown(parse):
+    with pytest.raises(ValueError, match="hub_token would be saved beside the checkpoints: set HF_TOKEN") as error:
+        parse(["--hub_token", "hf_NeverShowThisNeverShowThis"])
+    assert "NeverShowThis" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
