@@ -9,9 +9,9 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def versions(file: str) -> dict[str, str]:
+def versions(file: str, at_least: int = 80) -> dict[str, str]:
     lines = re.findall(r"^([\w.-]+)==([^\s+]+)", (ROOT / file).read_text(), flags=re.MULTILINE)
-    assert len({name for name, _ in lines}) == len(lines) > 80
+    assert len({name for name, _ in lines}) == len(lines) >= at_least
     return {re.sub(r"[._-]+", "-", name).lower(): version for name, version in lines}
 
 
@@ -26,14 +26,25 @@ def test_every_package_has_hashes_of_its_files():
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", package) for package in packages)
 
 
-def test_lower_bounds_are_at_most_what_is_installed():
+def requirements() -> dict[str, Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lines = [
         *project["dependencies"],
         *(line for extra in project["optional-dependencies"].values() for line in extra),
     ]
+    named = {requirement.name: requirement for requirement in map(Requirement, lines)}
+    return {re.sub(r"[._-]+", "-", name).lower(): named[name] for name in named.keys() - {project["name"]}}
+
+
+def test_lower_bounds_are_at_most_what_is_installed():
     lock = versions("requirements.lock")
-    for requirement in map(Requirement, lines):
-        if requirement.name != project["name"]:
-            name = re.sub(r"[._-]+", "-", requirement.name).lower()
-            assert requirement.specifier.contains(lock[name]), requirement
+    for name, requirement in requirements().items():
+        assert requirement.specifier.contains(lock[name]), requirement
+
+
+def test_lower_bounds_are_what_is_tested():
+    """`make test-oldest` has the versions of requirements-oldest.txt and, of all else, those of constraints.txt."""
+    tested = versions("constraints.txt") | versions("tests/released/requirements-oldest.txt", at_least=15)
+    for name, requirement in requirements().items():
+        (bound,) = requirement.specifier
+        assert f"{tested[name]}.".startswith(f"{bound.version}."), f"{requirement}, tested with {tested[name]}"
