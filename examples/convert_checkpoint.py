@@ -33,7 +33,7 @@ from modeling_qacg_bert import (
     QACGBertConfig,
     QACGBertForSequenceClassification,
 )
-from settings import cut, read_settings, told
+from settings import class_and_reason, cut, read_settings
 
 CONFIGS = {"qacg": QACGBertConfig, "cg": CGBertConfig}
 MODELS = {"qacg_bert": QACGBertForSequenceClassification, "cg_bert": CGBertForSequenceClassification}
@@ -126,7 +126,9 @@ def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
         ) from error
     except Exception as error:  # of many classes: what damaged files lead the readers to, too little memory among them
         kind = "safetensors file" if path.suffix == ".safetensors" else "file written by torch.save"
-        raise ValueError(f"weights {path} is no {kind}, or damaged ({told(error)}): copy it again") from error
+        raise ValueError(
+            f"weights {path} is no {kind}, or damaged ({class_and_reason(error)}): copy it again"
+        ) from error
     for wrapper in ("model", "state_dict", "model_state_dict"):
         if isinstance(weights, dict) and isinstance(weights.get(wrapper), dict):
             weights = weights[wrapper]
@@ -371,7 +373,7 @@ def save(output_dir: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenize
         if not isinstance(error, Exception):
             raise
         raise OSError(
-            f"output_dir={output_dir} cannot be written ({told(error)}): give another folder, or make room"
+            f"output_dir={output_dir} cannot be written ({class_and_reason(error)}): give another folder, or make room"
         ) from error
 
 

@@ -107,7 +107,7 @@ def read_parquet(folder: Path, files: list[Path]) -> DatasetDict:
 
 def _check_same_files(folder: Path, there: set[str], read: set[str]):
     if read - there:
-        names = told(", ".join(sorted(read - there)))
+        names = told(", ".join(sorted(read - there)), 400)
         raise ValueError(f"folder={folder}: README.md names {names}, which is no parquet file in it; correct it")
     if there - read:
         names = told(", ".join(sorted(os.path.relpath(file, folder) for file in there - read)))

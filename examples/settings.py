@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 MOST_BYTES = 1 << 20
+LONGEST_PATH = 400  # characters in an error
 MOST_VALUES = 10_000  # a few lines of YAML whose aliases name one another stand for more than memory holds
 
 
@@ -23,7 +24,7 @@ def read_settings(argument: str, path: str | Path, remedy: str) -> dict[str, Any
         ValueError: if it is no regular file, cannot be read, or a key occurs twice.
     """
     path = Path(path)
-    named = f"{argument}{cut(path)}"
+    named = f"{argument}{cut(path, LONGEST_PATH)}"
     if not path.is_file():
         if path.exists():
             raise ValueError(f"{named} is no regular file: {remedy}")
@@ -57,7 +58,7 @@ def one_line(error: Exception) -> str:
     return cut(" ".join(str(error).split()) or type(error).__name__, 240)
 
 
-def told(error: Exception) -> str:
+def class_and_reason(error: Exception) -> str:
     """The same, after its class, where that says more."""
     return f"{type(error).__name__}: {one_line(error)}"
 
