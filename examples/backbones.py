@@ -303,6 +303,7 @@ def chosen_fields(model_type: str, preset: str | None, overrides: str | None) ->
 
 
 def _where(preset: str | None, overrides: str | None, backbone: str | None = None) -> str:
+    overrides = overrides and cut(overrides)
     given = {"model_preset": preset, "config_overrides": overrides, "model_name_or_path": backbone}
     return " with ".join(f"{name}={cut(value, LONGEST_PATH)}" for name, value in given.items() if value)
 
