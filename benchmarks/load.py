@@ -62,18 +62,19 @@ class BenchmarkArguments:
 
 def load(arguments: BenchmarkArguments, name: str, process: int, clients: list[Callable[[random.Random], bool]]):
     """Has the clients ask until time is up and prints a row. A client returns whether its answer was right."""
-    outcomes, waits, memory = Counter(), [], []
+    waits, memory = [], []
     start = time.monotonic()
     end = start + arguments.seconds
 
-    def ask(number: int):
-        generator = random.Random(number)
+    def ask(number: int) -> Counter:
+        generator, outcomes = random.Random(number), Counter()
         while (asked := time.monotonic()) < end:
             try:
                 outcomes["right" if clients[number](generator) else "wrong"] += 1
             except Exception as error:  # whatever it is, it is counted and told
                 outcomes[f"{type(error).__name__}: {error}"[:200]] += 1
             waits.append(time.monotonic() - asked)
+        return outcomes
 
     def look():
         while time.monotonic() < end:
@@ -83,7 +84,7 @@ def load(arguments: BenchmarkArguments, name: str, process: int, clients: list[C
     looking = threading.Thread(target=look)
     looking.start()
     with ThreadPoolExecutor(len(clients)) as pool:
-        list(pool.map(ask, range(len(clients))))
+        outcomes = sum(pool.map(ask, range(len(clients))), Counter())
     looking.join()
     quarter = max(len(memory) // 4, 1)
     right, wrong = outcomes.pop("right", 0), outcomes.pop("wrong", 0)

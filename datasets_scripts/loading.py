@@ -164,8 +164,13 @@ def _with_standard_columns(name: str, splits: DatasetDict) -> DatasetDict:
 
 
 def _first_bad_row(rows: Dataset, column: str) -> int | None:
-    """Number, from 0, of the first row without a value, with a class that there is not, or with a blank text."""
+    """Number, from 0, of the first row without a value, with a class that there is not, or with a blank text.
+
+    A target that is null is none, as one that is empty.
+    """
     values, feature = rows.data.column(column), rows.features[column]
+    if column == "target" and not isinstance(feature, ClassLabel):
+        return None
     is_good = pc.is_valid(values)
     if isinstance(feature, ClassLabel):
         is_good = pc.and_(pc.greater_equal(values, 0), pc.less(values, feature.num_classes))

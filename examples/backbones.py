@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub.errors import StrictDataclassClassValidationError
+from huggingface_hub.errors import StrictDataclassFieldValidationError
 from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
@@ -64,6 +64,10 @@ RANGES = {  # of fields that Transformers takes as they are
     "layer_norm_eps": (0, 1),
     "num_hidden_layers": (1, 1000),
 }
+NOT_OVERRIDDEN = {  # what the data, the weights or Transformers decide
+    *("id2label", "label2id", "num_labels", "problem_type", "architectures", "dtype", "transformers_version"),
+    *("is_encoder_decoder", "return_dict", "output_hidden_states", "output_attentions"),
+}
 LAYER = re.compile(r"\bencoder\.layer\.(\d+)\.")
 
 
@@ -88,7 +92,7 @@ def loading(argument: str, name: str):
             yield
     except SafetensorError as error:
         raise ValueError(f"{argument}={name} has weights that cannot be read ({error}): copy it again") from error
-    except OSError:
+    except (OSError, ImportError, MemoryError, torch.OutOfMemoryError):  # which are not the files' fault
         raise
     except pickle.UnpicklingError as error:
         raise ValueError(
@@ -296,8 +300,8 @@ def chosen_fields(model_type: str, preset: str | None, overrides: str | None) ->
         make_config(model_type, fields, _where(preset, overrides))
     except ValueError as error:
         # What must agree with the backbone's fields waits for them.
-        is_final = not isinstance(error.__cause__, StrictDataclassClassValidationError)
-        if is_final or not fields.keys() & {*BACKBONE_SIZES, "num_context_layers"}:
+        is_final = error.__cause__ is None or isinstance(error.__cause__, StrictDataclassFieldValidationError)
+        if is_final or not fields.keys() & {*BACKBONE_SIZES, "num_context_layers", "pad_token_id"}:
             raise
     return preset_fields, override_fields
 
@@ -362,7 +366,7 @@ def parse_overrides(overrides: str, config_class: type[PreTrainedConfig]) -> dic
     Raises:
         ValueError: if a part is no assignment, the configuration has no such field, or one is given twice.
     """
-    known = {field.name for field in fields_of(config_class)} - {field.name for field in fields_of(PreTrainedConfig)}
+    known = {field.name for field in fields_of(config_class)} - NOT_OVERRIDDEN
     fields = {}
     for assignment in overrides.split(","):
         name, equals, value = assignment.partition("=")
@@ -436,7 +440,8 @@ def load_model(backbone: str, config: PreTrainedConfig, attn_implementation: str
         ],
         **_damaged(model),
     }
-    _check_weights(f"model_name_or_path={backbone}", wrong, "Give a complete BERT checkpoint")
+    remedy = "Give a complete BERT checkpoint; config_overrides=num_hidden_layers=N leaves out upper layers"
+    _check_weights(f"model_name_or_path={backbone}", wrong, remedy)
     # The mean loss over a batch is taken in the model, for BERT's class too, whatever its keyword arguments suggest.
     model.accepts_loss_kwargs = False
     return model

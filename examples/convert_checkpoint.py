@@ -11,6 +11,7 @@ what it says must agree with them.
 import pickle
 import re
 import shutil
+import tempfile
 import zipfile
 from collections import Counter
 from dataclasses import dataclass, field
@@ -347,27 +348,26 @@ def _context_projection(name: str, tensor: torch.Tensor, config: QACGBertConfig 
 
 
 def save(output_dir: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None):
-    """Saves into a folder that is new or empty, and checks that what was saved loads; else leaves nothing there.
+    """Saves beside a folder that is new or empty, checks that what was saved loads, and puts it there.
 
     Raises:
-        OSError: if it cannot be written.
+        OSError: if it cannot be written; there is nothing of it then.
     """
-    existed = output_dir.exists()
     try:
-        model.save_pretrained(output_dir)
-        if tokenizer:
-            tokenizer.save_pretrained(output_dir)
-        loaded = AutoModelForSequenceClassification.from_pretrained(output_dir).state_dict()
-        differing = [name for name, tensor in model.state_dict().items() if not torch.equal(tensor, loaded[name])]
-        if differing:
-            raise RuntimeError(f"{_listed(differing)} load otherwise")
-    except BaseException as error:
-        for entry in output_dir.iterdir() if output_dir.exists() else ():
-            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        if output_dir.exists() and not existed:
-            output_dir.rmdir()
-        if not isinstance(error, Exception):
-            raise
+        output_dir.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=output_dir.parent, prefix=f".{output_dir.name[:100]}-") as folder:
+            saved = Path(folder)
+            model.save_pretrained(saved)
+            if tokenizer:
+                tokenizer.save_pretrained(saved)
+            loaded = AutoModelForSequenceClassification.from_pretrained(saved).state_dict()
+            differing = [name for name, tensor in model.state_dict().items() if not torch.equal(tensor, loaded[name])]
+            if differing:
+                raise RuntimeError(f"{_listed(differing)} load otherwise")
+            output_dir.mkdir(exist_ok=True)
+            for file in saved.iterdir():
+                shutil.move(file, output_dir)
+    except Exception as error:
         raise OSError(
             f"output_dir={output_dir} cannot be written ({class_and_reason(error)}): give another folder, or make room"
         ) from error

@@ -15,11 +15,12 @@ SUFFIXES = {  # of the files that are read, by the form of the data
     "semeval2014": (".xml",),
     "custom": (".csv", ".jsonl"),
 }
+TABLES = {"csv", "jsonl", "json", "tsv", "txt", "xlsx", "arrow"}
 STEMS = ("train", "validation", "dev", "test")
 FILES_OF_SPLITS = {stem + suffix for stem in STEMS for suffix in SUFFIXES["custom"]}
 
 
-def files_below(folder: Path) -> list[Path]:
+def files_within(folder: Path) -> list[Path]:
     """The files in a folder and those in it, without hidden ones.
 
     Raises:
@@ -48,7 +49,7 @@ def read_dataset(folder: Path) -> DatasetDict:
         FileNotFoundError: if there is nothing known in it.
         ValueError: if files of data would be left out; the readers' errors come through.
     """
-    files = files_below(folder)
+    files = files_within(folder)
     present = {
         "parquet": any(file.suffix == ".parquet" for file in files),
         "sentihood": (folder / "sentihood-train.json").is_file(),
@@ -86,7 +87,8 @@ def read_dataset(folder: Path) -> DatasetDict:
 
 
 def _is_meant_for_data(file: Path) -> bool:
-    return file.suffix in SUFFIXES["custom"] or file.name.split(".")[0].lower() in STEMS
+    stem, *suffixes = file.name.lower().split(".")
+    return file.suffix in SUFFIXES["custom"] or (stem in STEMS and bool({*suffixes} & TABLES))
 
 
 def read_parquet(folder: Path, files: list[Path]) -> DatasetDict:
@@ -116,7 +118,7 @@ def _check_same_files(folder: Path, there: set[str], read: set[str]):
         )
 
 
-def check_texts(folder: Path, splits: DatasetDict):
+def check_tokens(folder: Path, splits: DatasetDict):
     """No token of the Hub goes along.
 
     Raises:
@@ -124,9 +126,10 @@ def check_texts(folder: Path, splits: DatasetDict):
     """
     token = tokens()
     for split, rows in splits.items():
-        for column in ("id", "text"):
+        texts = [column for column, feature in rows.features.items() if not isinstance(feature, ClassLabel)]
+        for column in texts:
             for number, value in enumerate(rows[column]):
-                if token.search(value):
+                if value and token.search(value):
                     raise ValueError(
                         f"folder={folder}, split {split!r}, row {number}, column {column!r}: {told(repr(value))} "
                         "holds what looks like a token of the Hub: remove it there, and revoke it"

@@ -79,6 +79,8 @@ def without_tokens() -> Iterator[None]:
     def make_redacted_record(*args, **kwargs) -> logging.LogRecord:
         record = make_record(*args, **kwargs)
         record.msg, record.args = redacted(record.getMessage()), None
+        if record.exc_info:
+            record.exc_text, record.exc_info = redacted("".join(traceback.format_exception(*record.exc_info))), None
         return record
 
     # The libraries' loggers keep the stderr they found when they were imported.
@@ -86,6 +88,8 @@ def without_tokens() -> Iterator[None]:
     try:
         with redirect_stdout(Redacting(sys.stdout)), redirect_stderr(Redacting(sys.stderr)):
             yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt from None  # an error before it would be printed when the streams are the old ones
     except Exception:
         sys.exit(redacted(traceback.format_exc()))
     finally:

@@ -34,7 +34,8 @@ REPLACED = {
     "metric": ("*.py",),
 }
 REPO_TYPE = {"model": "model", "dataset": "dataset", "metric": "space"}
-BRANCH = re.compile(r"(?!refs/)\w[\w.-]*(/\w[\w.-]*)*")
+PART_OF_BRANCH = r"(?!\.)[^\s\x00-\x1f\x7f~^:?*\[\\/]+"
+BRANCH = re.compile(rf"(?!refs/|-){PART_OF_BRANCH}(/{PART_OF_BRANCH})*")
 LONGEST_BRANCH = 200  # characters
 HOLDS_NO_TEXT = (".parquet", ".safetensors")
 URL_PREFIX = {"model": "", "dataset": "datasets/", "metric": "spaces/"}
@@ -82,10 +83,10 @@ def check(arguments: PublishArguments):
     if repo_id.count("/") != 1:
         raise ValueError(f"repo_id={repo_id}: give the user or organisation too, USER/{repo_id}")
     is_branch = len(revision) <= LONGEST_BRANCH and BRANCH.fullmatch(revision)
-    if not is_branch or ".." in revision or revision.endswith((".", ".lock")):
+    if not is_branch or ".." in revision or "@{" in revision or revision.endswith((".", ".lock")):
         raise ValueError(
-            f"revision={told(revision)} is no name of a branch: give one of letters, digits, '.', '_' and '-', of "
-            f"parts with '/' between them or one, and of at most {LONGEST_BRANCH} characters"
+            f"revision={told(revision)} is no name of a branch: give one that git takes, without blanks and "
+            f"with at most {LONGEST_BRANCH} characters"
         )
     if arguments.license is not None:
         check_license("license", arguments.license)

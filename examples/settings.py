@@ -41,9 +41,9 @@ def read_settings(argument: str, path: str | Path, remedy: str) -> dict[str, Any
             settings = json.loads(text, object_pairs_hook=_once)
     except Exception as error:  # of many classes: PyYAML's constructors fail as Python does on what they do not expect
         raise ValueError(f"{named} cannot be read: {one_line(error)}; {remedy}") from error
+    _check_number(named, settings)
     if not isinstance(settings, dict):
         raise ValueError(f"{named} is no mapping of names to values, but {cut(repr(settings))}: {remedy}")
-    _check_number(named, settings)
     return settings
 
 
@@ -104,7 +104,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return settings
 
 
-def _check_number(named: str, settings: dict[str, Any]):
+def _check_number(named: str, settings: Any):
     pending, count = [settings], 0
     while pending:
         value = pending.pop()

@@ -11,7 +11,7 @@ from datasets import DatasetDict
 from huggingface_hub import DatasetCardData, RepoCard
 
 from backbones import load_classifier
-from data_folder import check_texts, files_below, read_dataset
+from data_folder import check_tokens, files_within, read_dataset
 from datasets_scripts import export_parquet
 from model_card import NAMES, Run, model_card
 from modeling_qacg_bert import Contexts
@@ -30,7 +30,6 @@ def stage_model(folder: Path, staged: Path, arguments):
         FileNotFoundError, ValueError: if it is no trained classifier, or one of several.
     """
     checkpoint = checkpoint_in(folder)
-    files_below(checkpoint)  # for its error
     model, tokenizer = load_classifier("folder", str(checkpoint))
     if model.config.model_type not in NAMES:
         raise ValueError(
@@ -86,7 +85,7 @@ def stage_dataset(folder: Path, staged: Path, arguments):
     """
     own_card = read_card(folder / "README.md") if (folder / "README.md").is_file() else None
     splits = read_dataset(folder)
-    check_texts(folder, splits)
+    check_tokens(folder, splits)
     source = restricted_source(text for split in splits.values() for text in split["text"])
     if source and not arguments.i_have_the_right:
         raise ValueError(
@@ -96,7 +95,7 @@ def stage_dataset(folder: Path, staged: Path, arguments):
     license = arguments.license
     if license is None and own_card:
         license = own_card.data.get("license")
-    if license is None:
+    if not license:
         raise ValueError("license is not given: name the licence of the data, such as --license cc-by-4.0")
     check_license("license" if arguments.license else f"{folder / 'README.md'}: license", license)
     export_parquet(splits, staged)
@@ -178,7 +177,7 @@ def stage_metric(folder: Path, staged: Path, arguments):
     Raises:
         FileNotFoundError, ValueError: if the folder is no module, or it does not load.
     """
-    files_below(folder)  # for its error
+    files_within(folder)  # for its error
     script = folder / f"{folder.resolve().name}.py"
     for file in (script, folder / "README.md"):
         if not file.is_file():

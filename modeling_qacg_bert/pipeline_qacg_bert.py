@@ -368,8 +368,6 @@ def _check_names(field: str, names: Iterable[str], known: tuple[str, ...]):
     if isinstance(names, (str, Mapping)):
         as_list = [names] if isinstance(names, str) else list(names)
         raise ValueError(f"{field}={_cut(repr(names))}: give a list, {_cut(repr(as_list))}")
-    if not names:
-        raise ValueError(f"{field} is empty, so that nothing would be asked: name some, or leave it out for all")
     unknown = [name for name in names if name not in known]
     if unknown:
         remedy = f"give some of {list(known)}" if known else "this model has none; leave them out"

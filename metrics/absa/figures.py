@@ -96,15 +96,15 @@ def with_bounds(
     return bounded
 
 
-def check_resampling(bootstrap: int, seed: int) -> None:
-    """Raise ValueError unless both are integers of at least 0, and `bootstrap` at most `MOST_RESAMPLES`."""
+def check_resampling(bootstrap: int, seed: int | None) -> None:
+    """Raise ValueError unless both are integers of at least 0, or the seed None; `bootstrap` has a most."""
     if not _is_integer(bootstrap) or not 0 <= bootstrap <= MOST_RESAMPLES:
         raise ValueError(
             f"bootstrap={shown(bootstrap)}: give the number of resamples, an integer from 0 (no interval) to "
             f"{MOST_RESAMPLES}."
         )
-    if not _is_integer(seed) or seed < 0:
-        raise ValueError(f"seed={shown(seed)}: give an integer of at least 0.")
+    if seed is not None and (not _is_integer(seed) or seed < 0):
+        raise ValueError(f"seed={shown(seed)}: give an integer of at least 0, or None for another each time.")
 
 
 def _is_integer(value: Any) -> bool:

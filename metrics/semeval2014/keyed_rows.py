@@ -46,9 +46,14 @@ def is_text(value: Any) -> bool:
 
 
 def is_sequence(value: Any) -> bool:
-    """Lists, arrays, columns. Not strings, nor sets, which have no order, nor generators, which are read only once."""
+    """Lists, arrays, columns, values of a dict. Not strings, nor sets, which have no order, nor generators, which are
+    read only once."""
     try:
-        return hasattr(type(value), "__getitem__") and not isinstance(value, str | bytes | Mapping) and len(value) >= 0
+        return (
+            not isinstance(value, str | bytes | Mapping | set | frozenset)
+            and len(value) >= 0
+            and iter(value) is not None
+        )
     except TypeError:  # arrays without dimensions, sparse matrices
         return False
 

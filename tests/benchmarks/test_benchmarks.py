@@ -88,6 +88,14 @@ def test_memory(tiny_classifier, run_script):
     assert all(0 < int(before) <= int(peak) for _, _, before, peak in rows[2:])
 
 
+def test_load_of_a_pipeline(tiny_classifier, run_script):
+    words = ("--clients", "3", "--seconds", "2", "--cases", "pipeline")
+    row = run_script("benchmarks/load.py", tiny_classifier, *words).stdout.splitlines()[-1].split("|")
+    assert row[1].strip() == "pipeline"
+    assert int(row[3].replace(",", "")) >= 3
+    assert [cell.strip() for cell in row[4:6]] == ["0", "0"]  # wrong, errors
+
+
 def test_profile(run_here):
     rows = cells_of(run_here("benchmarks/step.py", "--size=tiny", "--lengths=5", "--batch_sizes=2", "--profile"))
     first = next(number for number, row in enumerate(rows) if row[0] == "operator, ms")

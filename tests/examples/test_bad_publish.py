@@ -278,15 +278,32 @@ def test_links(data_folder: Path, refusal, accepted):
     assert "dev.csv is a link to " in refusal("dataset", data_folder, license="mit")
 
 
-def test_a_link_in_a_checkpoint_and_in_a_metric(tiny_classifier: Path, tmp_path: Path, repo_root: Path, refusal):
-    model, metric = tmp_path / "model", tmp_path / "sentihood"
-    shutil.copytree(tiny_classifier, model)
-    (model / "model.safetensors").unlink()
-    (model / "model.safetensors").symlink_to(tiny_classifier / "model.safetensors")
-    assert "model.safetensors is a link to" in refusal("model", model)
+def test_a_link_in_a_metric(tmp_path: Path, repo_root: Path, refusal):
+    metric = tmp_path / "sentihood"
     shutil.copytree(repo_root / "metrics" / "sentihood", metric)
     (metric / "extra.py").symlink_to(repo_root / "pyproject.toml")
     assert "extra.py is a link to" in refusal("metric", metric)
+
+
+def test_a_checkpoint_of_links_as_the_hub_caches_it(tiny_classifier: Path, tmp_path: Path, accepted):
+    """Its weights are loaded and saved anew, and nothing else that lies there goes along."""
+    for file in tiny_classifier.iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    (tmp_path / "logs").symlink_to(tmp_path.parent)
+    printed = accepted("model", tmp_path)
+    assert "model.safetensors" in printed
+    assert "logs" not in printed
+
+
+@pytest.mark.parametrize("revision", ["v1.0+cu", "release@2", "feat#1", "user/x(1)"])
+def test_branches_that_git_takes(data_folder: Path, accepted, revision: str):
+    assert f"branch {revision};" in accepted("dataset", data_folder, license="mit", revision=revision)
+
+
+def test_files_beside_the_data(data_folder: Path, accepted):
+    for name in ("train.py", "test.md"):
+        (data_folder / name).write_text("notes")
+    assert "not part of the data: test.md, train.py" in accepted("dataset", data_folder, license="mit")
 
 
 def table(labels: tuple[str, ...] = ("none", "positive"), **columns: list) -> pa.Table:
@@ -319,7 +336,11 @@ def not_utf8() -> pa.Table:
         pytest.param(
             table(text=["a", " "]), "row 1, column 'text': ' ' is not a string with something", id="blank text"
         ),
-        pytest.param(table(target=["", None]), "row 1, column 'target': None is not a string", id="no target"),
+        pytest.param(
+            table(target=["", TOKEN]),
+            "row 1, column 'target': 'TOKEN_REMOVED' holds what looks like a token",
+            id="target",
+        ),
         pytest.param(not_utf8(), "column 'text': In chunk 0: Invalid: Invalid UTF8", id="not UTF-8"),
         pytest.param(
             table(text=["a", f"my {TOKEN}"]),

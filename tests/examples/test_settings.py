@@ -71,3 +71,9 @@ def test_what_is_no_file(example, tmp_path: Path):
     for place in places:
         with pytest.raises(ValueError, match=r"model_preset=.* is no regular file: see"):
             read_settings("model_preset=", place, "see configuration/models")
+
+
+def test_a_list_whose_aliases_stand_for_more_than_memory_holds(read):
+    lines = ["- &a0 [0]", *(f"- &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]" for number in range(1, 30))]
+    with pytest.raises(ValueError, match=r"bomb.yaml stands for more than 10000 values"):
+        read("bomb.yaml", "\n".join(lines))

@@ -85,7 +85,7 @@ def main():
         found = found or status != 0
         print(
             f"{name}: {int(runs[1]) if runs else 0:,} files, {reached[-1] if reached else 0} places reached"
-            + (f", A FINDING: see {log.relative_to(Path.cwd())}" if status else ""),
+            + (f", A FINDING: see {log}" if status else ""),
             flush=True,
         )
     sys.exit(1 if found else 0)

@@ -50,7 +50,7 @@ def read_corpus(file: Path):
     read = list(corpus.read_shards(source, COLUMNS, corpus.Shards(SHARD_SIZE, frozenset(shards))))
     rows = [row for _, of_shard in read for row in of_shard]
     assert [row.row for row in rows] == list(range(1, source.rows + 1))
-    assert all(row.text for row in rows if isinstance(row, corpus.Row) and row.text)
+    assert all(isinstance(row.text, str) and row.id for row in rows if isinstance(row, corpus.Row))
 
 
 def read_custom(file: Path):

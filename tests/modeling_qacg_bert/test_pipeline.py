@@ -235,6 +235,7 @@ def test_lists_columns_and_generators_give_the_same(pipe):
     rows = Dataset.from_dict({"text": TEXTS[:1], "target": ["LOCATION1"], "aspect": ["price"], "label": [0]})
     assert next(pipe(rows))["aspect"] == "price"
     assert pipe([]) == []
+    assert pipe("LOCATION1 is dear", targets=[]) == pipe("LOCATION1 is dear", aspects=[], return_all=True) == []
 
 
 @pytest.mark.parametrize("text", [TEXTS[0], TEXTS[1]], ids=["four questions", "none"])
@@ -329,9 +330,6 @@ def test_bad_inputs(pipe, inputs, message):
         ({"targets": {"Camden": "Soho"}}, ValueError, "targets 'Soho': unknown to the model"),
         ({"targets": {"": "LOCATION1"}}, ValueError, "targets has the name ''"),
         ({"aspects": ["price", "noise"]}, ValueError, "aspects 'noise': unknown to the model; give some of"),
-        ({"targets": {}}, ValueError, "targets is empty, so that nothing would be asked: name some, or leave it out"),
-        ({"targets": []}, ValueError, "targets is empty"),
-        ({"aspects": []}, ValueError, "aspects is empty"),
         ({"aspects": {}}, ValueError, r"aspects=\{\}: give a list"),
         ({"aspects": "price"}, ValueError, r"aspects='price': give a list, \['price'\]"),
         ({"aspects": {"price": "cost"}}, ValueError, r"aspects=\{'price': 'cost'\}: give a list, \['price'\]"),

@@ -1,0 +1,25 @@
+"""benchmarks/load.py on the demo: all are answered rightly or told that it is busy."""
+
+import re
+
+import pytest
+
+
+@pytest.mark.demo
+def test_demo_under_load(checkpoint, run_script):
+    words = ("--clients", "4", "--seconds", "5", "--burst", "150", "--cases", "demo")
+    printed = run_script("benchmarks/load.py", checkpoint, *words).stdout
+    (row,) = (line for line in printed.splitlines() if line.startswith("| demo"))
+    clients, requests, wrong, errors = (int(cell.replace(",", "")) for cell in row.split("|")[2:6])
+    assert (clients, wrong, errors) == (4, 0, 0)
+    assert requests >= 8
+    burst = re.search(r"150 at once: (\d+) answered, (\d+) told that the demo is busy, \n(\d+) wrong", printed)
+    answered, busy, wrong = map(int, burst.groups())
+    assert (answered + busy, wrong) == (150, 0)
+    assert answered >= 64
+    assert "One more afterwards: answered" in printed
+
+
+def test_the_queue_has_an_end(space, pipe):
+    app = space("app")
+    assert app.build(space("asking").Asker(pipe))._queue.max_size == app.MAX_WAITING == 64
