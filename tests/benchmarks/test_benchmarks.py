@@ -82,12 +82,14 @@ def test_step(run_here):
     assert float(rows[1][-1]) > float(rows[1][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
 
 
+@pytest.mark.slow
 def test_memory(tiny_classifier, run_script):
     rows = cells_of(run_script("benchmarks/memory.py", tiny_classifier, "--megabytes", "1").stdout)
     assert [row[0] for row in rows[2:]] == ["a text of 0.0 MB", "line.jsonl", "packed.jsonl.gz", "texts.parquet"]
     assert all(0 < int(before) <= int(peak) for _, _, before, peak in rows[2:])
 
 
+@pytest.mark.slow
 def test_load_of_a_pipeline(tiny_classifier, run_script):
     words = ("--clients", "3", "--seconds", "2", "--cases", "pipeline")
     row = run_script("benchmarks/load.py", tiny_classifier, *words).stdout.splitlines()[-1].split("|")

@@ -21,6 +21,7 @@ def assert_same_bits(one, other):
     assert one[1] == other[1]
 
 
+@pytest.mark.slow
 def test_the_switch_changes_no_bit_on_a_cpu(finished_run, recipe: Path, run_script, tmp_path: Path):
     """Neither does a second run: there is nothing on a CPU that it would have to switch off."""
     words = ("--output_dir", tmp_path / "run", "--seeds", "1", "--use_cpu", "true", "--full_determinism", "true")
