@@ -98,6 +98,7 @@ def test_load_of_a_pipeline(tiny_classifier, run_script):
     assert [cell.strip() for cell in row[4:6]] == ["0", "0"]  # wrong, errors
 
 
+@pytest.mark.slow
 def test_profile(run_here):
     rows = cells_of(run_here("benchmarks/step.py", "--size=tiny", "--lengths=5", "--batch_sizes=2", "--profile"))
     first = next(number for number, row in enumerate(rows) if row[0] == "operator, ms")
