@@ -1,6 +1,5 @@
 """Texts of parquet, csv and jsonl files, local or on the Hub, row by row; what is no text is told with its place."""
 
-import codecs
 import csv
 import gzip
 import hashlib
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import load_dataset_builder
 
+from datasets_scripts.custom_absa.source_files import UTF_16
 from settings import cut
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
@@ -29,7 +29,6 @@ LONGEST_LINE = 1 << 24  # bytes, or characters of csv
 LOOKED_AT = 100  # lines of a jsonl file that are looked at for the names of its columns
 PARQUET_ROWS = 64  # that are in memory at once, however long
 PARQUET_BUFFER = 1 << 20  # bytes
-UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # with the first of which UTF-32 begins too
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from arguments import parse
 from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
-from predict import PredictArguments, check_texts, named_targets
+from predict import PredictArguments, check_printable, named_targets
 
 
 @dataclass
@@ -39,7 +39,7 @@ def most_relevant(words: list[dict], top: int) -> str:
 def main(arguments: ExplainArguments):
     if arguments.top < 1:
         raise ValueError(f"top={arguments.top}: give a number of words, at least 1")
-    check_texts(arguments.texts)
+    check_printable(arguments.texts)
     model, tokenizer = load_classifier("model", arguments.model)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
     options = {"targets": named_targets(arguments.targets), "aspects": arguments.aspects}

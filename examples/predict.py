@@ -44,7 +44,7 @@ def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
     return named
 
 
-def check_texts(texts: list[str]):
+def check_printable(texts: list[str]):
     """That texts can be printed.
 
     Raises:
@@ -56,7 +56,7 @@ def check_texts(texts: list[str]):
 
 
 def main(arguments: PredictArguments):
-    check_texts(arguments.texts)
+    check_printable(arguments.texts)
     model, tokenizer = load_classifier("model", arguments.model)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, return_all=True)
     targets = named_targets(arguments.targets)

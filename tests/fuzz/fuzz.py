@@ -45,13 +45,13 @@ def fuzz(name: str, seconds: int):
         "artifact_prefix": f"{folder / 'findings'}/",
         "print_final_stats": 1,
     }
-    known = [folder for folder in (HERE / "findings" / name,) if folder.is_dir()]
+    starts = [folder / "corpus", folder / "seeds", HERE / "findings" / name]
     with tempfile.TemporaryDirectory() as working:
         atheris.Setup(
             [
                 sys.argv[0],
                 *(f"-{option}={value}" for option, value in options.items()),
-                *map(str, (folder / "corpus", folder / "seeds", *known)),
+                *(str(start) for start in starts if start.is_dir()),
             ],
             lambda content: give(reader, Path(working), content),
         )

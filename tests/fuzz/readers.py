@@ -140,7 +140,13 @@ SEMEVAL2014 = """<?xml version="1.0" encoding="UTF-8"?>
 <aspectTerms><aspectTerm term="soup" polarity="positive" from="5" to="9"/></aspectTerms>
 <aspectCategories><aspectCategory category="food" polarity="positive"/></aspectCategories></sentence>
 <sentence id="2"><text>Noisy</text></sentence></sentences>"""
-RECIPE = "dataset: sentihood\nlearning_rate: 1e-3\nseeds: [1, 2]\nbf16: false\nlr_scheduler_kwargs: {power: 2}\n"
+RECIPE = """# a run of two seeds, each for as long as it takes to see whether the rate is right
+dataset: sentihood
+learning_rate: 1e-3
+seeds: [1, 2]
+bf16: false
+lr_scheduler_kwargs: {power: 2}
+"""
 WEIGHTS = {"module.bert.pooler.dense.weight": torch.eye(2), "module.classifier.bias": torch.zeros(3)}
 METRIC_ROWS = json.dumps(
     [
@@ -171,9 +177,11 @@ READERS = {
 }
 
 
-def give(reader: Reader, folder: Path, content: bytes):
+def give(reader: Reader, folder: Path, content: bytes) -> bool:
     """Has a file of this content read.
 
+    Returns:
+        Whether it was; else there was an error, as there should be.
     Raises:
         AssertionError: if what was read is not right, or an error does not say which file it is about.
         Exception: what should have been an error of the reader's own.
@@ -190,3 +198,5 @@ def give(reader: Reader, folder: Path, content: bytes):
             raise AssertionError(f"no file is named: {error}") from error
         if len(str(error)) > LONGEST_MESSAGE:
             raise AssertionError(f"a message of {len(str(error))} characters") from error
+        return False
+    return True
