@@ -3,7 +3,7 @@
     python examples/study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_oracle`, `_before` or `_after` behind it; what stands outside is left as it is.
+`_oracle`, `_before`, `_after` or `_apart` behind it; what stands outside is left as it is.
 """
 
 import json
@@ -110,10 +110,9 @@ def oracle_table(grid: Grid, results_dir: Path) -> str:
 def paired_table(grid: Grid, results_dir: Path) -> str:
     """The differences of the pairs that `compare.py` has compared, in points: [interval] over sentences for these
     trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds)."""
-    file = results_dir / "paired" / f"{grid.name}.json"
     scores = scores_of(grid)
     rows = []
-    for label, compared in json.loads(file.read_text(encoding="utf-8")).items() if file.is_file() else []:
+    for label, compared in stored("paired", grid, results_dir).items():
         found = compared["scores"]
         trainings = [
             [result["test"] for result in results_of(grid, name, results_dir) if result["seed"] in compared["seeds"]]
@@ -141,7 +140,7 @@ def standard_error(samples: Sequence[Sequence[float]]) -> float | None:
 def before_table(grid: Grid, results_dir: Path) -> str:
     """What `terms.py` has found in untrained models: sizes of gate and quasi term, and gradients."""
     rows, bins, kinds = [], [], []
-    for label, found in terms_of(grid, results_dir).items():
+    for label, found in stored("terms", grid, results_dir).items():
         before = found["before"]
         bins, kinds = list(before["ratio_by_length"]), list(before["gradient"])
         cells = [np.mean(before["gate"]), np.mean(before["ratio"]), *before["ratio_by_length"].values()]
@@ -154,7 +153,7 @@ def before_table(grid: Grid, results_dir: Path) -> str:
 def after_table(grid: Grid, results_dir: Path) -> str:
     """What `terms.py` has found in trained models: gate, quasi term and spread of A_quasi by layer, and by length."""
     rows, layers, bins = [], 0, []
-    for label, found in terms_of(grid, results_dir).items():
+    for label, found in stored("terms", grid, results_dir).items():
         if "after" in found:
             after = found["after"]
             layers, bins = len(after["gate"]), list(after["ratio_by_length"])
@@ -165,9 +164,20 @@ def after_table(grid: Grid, results_dir: Path) -> str:
     return lines_of_table(["after training: gate, quasi / softmax, spread of A_quasi", *headings, *bins], rows)
 
 
-def terms_of(grid: Grid, results_dir: Path) -> dict[str, dict]:
-    """What `terms.py` has written of a grid."""
-    file = results_dir / "terms" / f"{grid.name}.json"
+def apart_table(grid: Grid, results_dir: Path) -> str:
+    """What `apart.py` has found of each pair of aspects: distance, and how often the right and the other is found."""
+    rows, pairs = [], []
+    for label, seeds in stored("apart", grid, results_dir).items():
+        for seed, looked in seeds.items():
+            pairs = list(looked)
+            cells = [f"{v['distance']:.2f}: {100 * v['right']:.0f}, {100 * v['other']:.0f}" for v in looked.values()]
+            rows.append([f"{label}, seed {seed}", *cells])
+    return lines_of_table(["distance: right, other in %", *pairs], rows)
+
+
+def stored(kind: str, grid: Grid, results_dir: Path) -> dict[str, dict]:
+    """What `compare.py`, `terms.py` or `apart.py` has written of a grid."""
+    file = results_dir / kind / f"{grid.name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
@@ -178,7 +188,7 @@ def fill(document: str, results_dir: Path) -> str:
         ValueError: if it has a place for a table that there is none of.
     """
     kinds = {"": scores_table, "_oracle": oracle_table, "_paired": paired_table}
-    kinds |= {"_before": before_table, "_after": after_table}
+    kinds |= {"_before": before_table, "_after": after_table, "_apart": apart_table}
     tables = {grid.name + end: (make, grid) for grid in map(read_grid, GRIDS) for end, make in kinds.items()}
 
     def table(match: re.Match) -> str:

@@ -68,6 +68,12 @@ def test_all_that_was_measured_is_shown_and_belongs_together(report, study, repo
     for file in results.glob("terms/*.json"):
         assert places & {f"{file.stem}_before", f"{file.stem}_after"}
         assert set(json.loads(file.read_text("utf-8"))) <= set(by_name[file.stem].runs), file
+    for file in results.glob("apart/*.json"):
+        assert f"{file.stem}_apart" in places
+        grid = by_name[file.stem]
+        for label, seeds in json.loads(file.read_text("utf-8")).items():
+            trained = {str(result["seed"]) for result in report.results_of(grid, label, results)}
+            assert set(seeds) <= trained, (file, label)
     for file in results.glob("paired/*.json"):
         assert f"{file.stem}_paired" in places
         grid = by_name[file.stem]
@@ -94,7 +100,7 @@ def test_a_place_for_no_table(report, tmp_path: Path):
 def test_sizes_of_terms(report, study, tmp_path: Path):
     grids = study("grids")
     grid = grids.Grid("g", "title", "validation", [1], {}, {}, {})
-    assert report.terms_of(grid, tmp_path) == {}
+    assert report.stored("terms", grid, tmp_path) == {}
     sizes = {"gate": [0.1, 0.3], "ratio": [0.5, 1.5], "spread": [0.01, 0.0], "ratio_by_length": {"n <= 20": 0.25}}
     found = {
         "a": {"before": {**sizes, "gradient": {"query_gate": 0.0123}}, "after": sizes},
@@ -109,3 +115,14 @@ def test_sizes_of_terms(report, study, tmp_path: Path):
     quantities = "gate, quasi / softmax, spread of A_quasi"
     assert after[0] == f"| after training: {quantities} | guided layer 1 | guided layer 2 | n <= 20 |"
     assert after[2:] == ["| a | 0.100, 0.50, 0.010 | 0.300, 1.50, 0.000 | 0.25 |"]
+
+
+def test_what_is_taken_for_another(report, study, tmp_path: Path):
+    grid = study("grids").Grid("g", "title", "validation", [1], {}, {}, {})
+    assert report.apart_table(grid, tmp_path) == "Not run.\n"
+    (tmp_path / "apart").mkdir()
+    looked = {"x, y": {"distance": 0.254, "right": 0.468, "other": 0.004}}
+    (tmp_path / "apart" / "g.json").write_text(json.dumps({"a": {"42": looked, "44": looked}}))
+    table = report.apart_table(grid, tmp_path).splitlines()
+    assert table[0] == "| distance: right, other in % | x, y |"
+    assert table[2:] == ["| a, seed 42 | 0.25: 47, 0 |", "| a, seed 44 | 0.25: 47, 0 |"]

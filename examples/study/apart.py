@@ -1,0 +1,99 @@
+"""Which aspects a model without auxiliary sentences takes for one another, and how near their embeddings are.
+
+    python examples/study/apart.py examples/study/grids/contexts_apart.yaml
+
+For each pair of aspects, over the groups of the validation split of which gold names one of the two: how often the
+model finds that one, and how often the other. The distance is that of the two context embeddings, as a share of the
+mean over all pairs, so that 1 is neither near nor far. What is stored of trained models that are not there is kept.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import torch
+from compare import read_groups
+from grids import STUDY, read_grid, run_name
+from safetensors import safe_open
+
+sys.path.insert(0, str(STUDY.parent))
+
+from arguments import parse  # from examples/
+from metrics.sentihood.aspect_groups import NONE, Groups
+from metrics.sentihood.sentihood_scores import ASPECTS, LABELS
+from results import write_json
+
+
+@dataclass
+class ApartArguments:
+    """Which models."""
+
+    grid: Path = field(metadata={"help": "File of examples/study/grids, on SentiHood, without auxiliary sentences."})
+    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
+    results_dir: Path = field(default=STUDY / "results", metadata={"help": "For apart/GRID.json."})
+
+
+def taken_for_another(groups: Groups, first: int, second: int) -> tuple[float, float]:
+    """Of the groups whose gold has one of two aspects: the shares in which that one is found, and the other one."""
+    gold = groups.gold[:, [first, second]] != NONE  # (groups, 2)
+    found = groups.probabilities[:, [first, second]].argmax(axis=-1) != NONE
+    one = gold[:, 0] != gold[:, 1]
+    return float(found[one][gold[one]].mean()), float(found[one][~gold[one]].mean())
+
+
+def relative_distances(embeddings: torch.Tensor, aspects: int) -> dict[tuple[int, int], float]:
+    """Euclidean distance of each pair of aspects, mean over targets, as a share of the mean of all pairs.
+
+    Args:
+        embeddings: (targets * aspects, d), the aspects of each target together.
+        aspects: how many there are.
+    """
+    of_targets = embeddings.float().unflatten(0, (-1, aspects))  # (targets, aspects, d)
+    distances = torch.cdist(of_targets, of_targets).mean(dim=0)  # (aspects, aspects)
+    pairs = list(combinations(range(aspects), 2))
+    mean = np.mean([distances[pair].item() for pair in pairs])
+    return {pair: float(distances[pair] / mean) for pair in pairs}
+
+
+def look(checkpoint: Path, aspects: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Of a checkpoint: for each pair of aspects `distance`, and how often the right and the other one are found."""
+    with safe_open(checkpoint / "model.safetensors", framework="pt") as weights:
+        distances = relative_distances(weights.get_tensor("bert.context_embeddings.weight"), len(aspects))
+    groups = read_groups(checkpoint / "validation_probabilities.parquet", aspects, LABELS)
+    looked = {}
+    for (first, second), distance in distances.items():
+        right, other = taken_for_another(groups, first, second)
+        pair = f"{aspects[first]}, {aspects[second]}"
+        looked[pair] = {"distance": distance, "right": right, "other": other}
+    return looked
+
+
+def main(arguments: ApartArguments):
+    grid = read_grid(arguments.grid)
+    for label, run in grid.runs.items():
+        guided = run["model_type"] != "bert"
+        if run["dataset"] != "sentihood" or not guided or run.get("auxiliary_sentence", True):
+            raise ValueError(
+                f"grid {arguments.grid}: {label!r} is no context-guided model without auxiliary sentences "
+                "on SentiHood: give examples/study/grids/contexts_apart.yaml"
+            )
+    file = arguments.results_dir / "apart" / f"{grid.name}.json"
+    found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    for label, run in grid.runs.items():
+        for seed in grid.seeds:
+            checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
+            if (checkpoint / "results.json").is_file():
+                found.setdefault(label, {})[str(seed)] = looked = look(checkpoint, ASPECTS)
+                pair, worst = max(looked.items(), key=lambda item: item[1]["other"])
+                print(
+                    f"{label}, seed {seed}: {pair} { ({name: round(v, 2) for name, v in worst.items()}) }", flush=True
+                )
+    write_json(file, found)
+
+
+if __name__ == "__main__":
+    main(parse(ApartArguments, "grid"))
