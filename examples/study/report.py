@@ -3,7 +3,7 @@
     python examples/study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_oracle`, `_before`, `_after` or `_apart` behind it; what stands outside is left as it is.
+`_oracle`, `_operating_point`, `_before`, `_after` or `_apart` behind it; what stands outside is left as it is.
 """
 
 import json
@@ -137,6 +137,17 @@ def standard_error(samples: Sequence[Sequence[float]]) -> float | None:
     return float(np.sqrt(sum(np.var(sample, ddof=1) / len(sample) for sample in samples)))
 
 
+def operating_point_table(grid: Grid, results_dir: Path) -> str:
+    """A line for each run that `operating_point.py` has looked at: the factor, its geometric mean, and the scores."""
+    scores = scores_of(grid)
+    rows = []
+    for label, seeds in stored("operating_point", grid, results_dir).items():
+        factor = np.exp(np.mean([np.log(looked["factor"]) for looked in seeds.values()]))
+        cells = [percent([looked["test"][name] for looked in seeds.values()]) for name in scores]
+        rows.append([label, str(len(seeds)), f"{factor:.2f}", *cells])
+    return lines_of_table([f"{grid.title}, %", "seeds", "factor", *scores.values()], rows)
+
+
 def before_table(grid: Grid, results_dir: Path) -> str:
     """What `terms.py` has found in untrained models: sizes of gate and quasi term, and gradients."""
     rows, bins, kinds = [], [], []
@@ -176,7 +187,7 @@ def apart_table(grid: Grid, results_dir: Path) -> str:
 
 
 def stored(kind: str, grid: Grid, results_dir: Path) -> dict[str, dict]:
-    """What `compare.py`, `terms.py` or `apart.py` has written of a grid."""
+    """What `compare.py`, `operating_point.py`, `terms.py` or `apart.py` has written of a grid."""
     file = results_dir / kind / f"{grid.name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
@@ -187,7 +198,12 @@ def fill(document: str, results_dir: Path) -> str:
     Raises:
         ValueError: if it has a place for a table that there is none of.
     """
-    kinds = {"": scores_table, "_oracle": oracle_table, "_paired": paired_table}
+    kinds = {
+        "": scores_table,
+        "_oracle": oracle_table,
+        "_paired": paired_table,
+        "_operating_point": operating_point_table,
+    }
     kinds |= {"_before": before_table, "_after": after_table, "_apart": apart_table}
     tables = {grid.name + end: (make, grid) for grid in map(read_grid, GRIDS) for end, make in kinds.items()}
 

@@ -68,8 +68,8 @@ def test_all_that_was_measured_is_shown_and_belongs_together(report, study, repo
     for file in results.glob("terms/*.json"):
         assert places & {f"{file.stem}_before", f"{file.stem}_after"}
         assert set(json.loads(file.read_text("utf-8"))) <= set(by_name[file.stem].runs), file
-    for file in results.glob("apart/*.json"):
-        assert f"{file.stem}_apart" in places
+    for file in [*results.glob("apart/*.json"), *results.glob("operating_point/*.json")]:
+        assert f"{file.stem}_{file.parent.name}" in places
         grid = by_name[file.stem]
         for label, seeds in json.loads(file.read_text("utf-8")).items():
             trained = {str(result["seed"]) for result in report.results_of(grid, label, results)}
@@ -126,3 +126,16 @@ def test_what_is_taken_for_another(report, study, tmp_path: Path):
     table = report.apart_table(grid, tmp_path).splitlines()
     assert table[0] == "| distance: right, other in % | x, y |"
     assert table[2:] == ["| a, seed 42 | 0.25: 47, 0 |", "| a, seed 44 | 0.25: 47, 0 |"]
+
+
+def test_operating_points(report, study, tmp_path: Path):
+    run = {"dataset": "sentihood", "model_type": "bert"}
+    grid = study("grids").Grid("g", "title", "test", [1, 2], {"a": run}, {}, {})
+    (tmp_path / "operating_point").mkdir()
+    seeds = {
+        seed: {"factor": factor, "test": dict.fromkeys(report.scores_of(grid), score)}
+        for seed, factor, score in (("1", 0.5, 0.7), ("2", 0.125, 0.74))
+    }
+    (tmp_path / "operating_point" / "g.json").write_text(json.dumps({"a": seeds}))
+    (line,) = report.operating_point_table(grid, tmp_path).splitlines()[2:]
+    assert line == f"| a | 2 | 0.25 | {' | '.join(['72.0 (2.8)'] * 5)} |"
