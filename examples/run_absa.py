@@ -33,6 +33,7 @@ from collating import CollatorOfTexts
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import Contexts, encode, encode_together
 from optimisation import balanced_loss
+from r_drop import show_rows_twice
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
 from tasks import Rows, Task, choose, make_task
 from trainer import ABSATrainer, ScoreTestSplit, predict
@@ -42,6 +43,7 @@ from training_arguments import (
     ModelArguments,
     check_balance,
     check_contexts,
+    check_r_drop,
     parse_arguments,
 )
 
@@ -71,6 +73,7 @@ RECIPE_ARGUMENTS = (
     "learning_rate",
     "new_learning_rate",
     "layer_decay",
+    "r_drop",
     "label_smoothing_factor",
     "lr_scheduler_type",
     "warmup_steps",
@@ -185,6 +188,8 @@ def train_one(
     tokenizer = load_tokenizer(backbone, config, model_arguments.model_revision)
     tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
+    if training_arguments.r_drop:
+        show_rows_twice(model)
     encoded, numbers = {}, {}
     for name, rows in splits.items():
         encoded[name], numbers[name] = features(
@@ -409,6 +414,7 @@ def main(argv: list[str]):
 
     check_contexts(model_arguments, data_arguments)
     check_balance(data_arguments)
+    check_r_drop(data_arguments, training_arguments)
     task = load_task(data_arguments)
     check_scores(task, training_arguments.metric_for_best_model)
     check_oracle(task, model_arguments, data_arguments, training_arguments.metric_for_best_model)

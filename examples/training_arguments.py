@@ -209,6 +209,13 @@ class ABSATrainingArguments(TrainingArguments):
             "rate, the embeddings the least (default: 1)."
         },
     )
+    r_drop: bool = field(
+        default=False,
+        metadata={
+            "help": "Show each row twice, and add to the loss how far dropout parts the two answers; it takes up to "
+            "twice the time (default: False)."
+        },
+    )
     warmup_steps: float = field(default=0.1, metadata={"help": "Steps, or below 1 their fraction (default: 0.1)."})
     weight_decay: float = field(default=0.01, metadata={"help": "Of all but biases and LayerNorm (default: 0.01)."})
     eval_strategy: str = field(default="epoch", metadata={"help": "When validation data is scored (default: epoch)."})
@@ -300,6 +307,16 @@ def check_balance(data: DataArguments):
             "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
             "balanced; leave one out"
         )
+
+
+def check_r_drop(data: DataArguments, training: ABSATrainingArguments):
+    """R-Drop has a loss of its own, which the model computes."""
+    for name, value in (
+        ("class_weighted_loss", data.class_weighted_loss),
+        ("label_smoothing_factor", training.label_smoothing_factor),
+    ):
+        if training.r_drop and value:
+            raise ValueError(f"r_drop=true with {name}={str(value).lower()}: each is a loss of its own; leave one out")
 
 
 def check_texts(recipe_file: str, recipe: dict[str, Any]):

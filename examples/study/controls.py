@@ -1,4 +1,4 @@
-"""Trains a model that differs from QACG-BERT, or is trained otherwise, in what the study asks about and nothing else.
+"""Trains a model that differs from QACG-BERT in what the study asks about and nothing else.
 
     python examples/study/controls.py context_in_input RECIPE ...
 
@@ -6,12 +6,9 @@ Takes what `run_absa.py` takes after the name of the control. The weights load i
 not know of the difference: what is published of a control is its scores.
 """
 
-import functools
 import sys
 from pathlib import Path
 
-import torch
-from torch import nn
 from transformers import PreTrainedModel
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -37,40 +34,7 @@ def context_in_input(model: PreTrainedModel):
     model.bert.embeddings.token_type_embeddings.register_forward_hook(add)
 
 
-def r_drop(model: PreTrainedModel):
-    """Shows each training row twice, and adds how far dropout parts the two answers (Liang et al., NeurIPS 2021).
-
-    The loss is the mean cross-entropy of both, and once (α = 1) the mean of the two Kullback-Leibler divergences.
-    """
-    forward = model.forward
-
-    @functools.wraps(forward)
-    def twice(**inputs):
-        if not model.training:
-            return forward(**inputs)
-        if "labels" not in inputs:
-            raise ValueError(
-                "r_drop with class_weighted_loss or label_smoothing_factor, for which the model gets no labels: leave "
-                "them out"
-            )
-        inputs.pop("num_items_in_batch", None)  # BERT is given it by the Trainer, and does not use it
-        outputs = forward(**{name: torch.cat([value, value]) for name, value in inputs.items()})
-        first, second = outputs.logits.float().log_softmax(-1).chunk(2)  # (B, labels) or (B, K, labels), each
-        asked = inputs["labels"] >= 0
-        outputs.loss = outputs.loss + divergence(first[asked], second[asked])
-        return outputs
-
-    model.forward = twice
-
-
-def divergence(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Mean of both Kullback-Leibler divergences of two log probabilities (rows, labels)."""
-    there = nn.functional.kl_div(first, second, reduction="batchmean", log_target=True)
-    back = nn.functional.kl_div(second, first, reduction="batchmean", log_target=True)
-    return (there + back) / 2
-
-
-CONTROLS = {"context_in_input": context_in_input, "r_drop": r_drop}
+CONTROLS = {"context_in_input": context_in_input}
 
 
 def main(argv: list[str]):

@@ -230,14 +230,21 @@ def test_two_processes_have_the_loss_curve_of_one(
 @pytest.mark.parametrize(
     "options",
     [
-        ("--model_type", "cg_bert", "--auxiliary_sentence", "false", "--class_balanced_sampling", "true"),
+        (
+            *("--model_type", "cg_bert", "--auxiliary_sentence", "false"),
+            *("--class_balanced_sampling", "true", "--r_drop", "true"),
+        ),
         ("--model_type", "bert", "--class_weighted_loss", "true", "--label_smoothing_factor", "0.1"),
         (
             *("--model_type", "qacg_bert", "--bf16", "true", "--gradient_checkpointing", "true"),
             *("--layer_decay", "0.8", "--new_learning_rate", "1e-2"),
         ),
     ],
-    ids=["cg-bert, no auxiliary sentence, balanced", "bert-pair, weighted", "qacg-bert, bf16, checkpointing, rates"],
+    ids=[
+        "cg-bert, no auxiliary sentence, balanced, r-drop",
+        "bert-pair, weighted",
+        "qacg-bert, bf16, checkpointing, rates",
+    ],
 )
 def test_other_models_and_switches(tmp_path: Path, recipe: Path, run_here, options):
     run_here(SCRIPT, recipe, *options, "--num_train_epochs", "1", "--output_dir", tmp_path / "run")
@@ -308,6 +315,8 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
             ["{recipe}", "--class_weighted_loss=true", "--class_balanced_sampling=true"],
             "each would balance what the other has balanced",
         ),
+        (["{recipe}", "--r_drop=true", "--class_weighted_loss=true"], "r_drop=true with class_weighted_loss=true"),
+        (["{recipe}", "--r_drop=true", "--label_smoothing_factor=0.1"], "with label_smoothing_factor=0.1: each is a"),
         (
             ["{recipe}", "--oracle=true", "--model_type=bert", "--auxiliary_sentence=false"],
             "oracle=true with BERT-single",
@@ -399,8 +408,8 @@ def test_a_folder_where_nothing_was_trained_is_free_and_other_data_is_refused(tm
     check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a"})
     with pytest.raises(ValueError, match=r"data_sha256 was 'a' and is now 'b'"):
         check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "b"})
-    with pytest.raises(ValueError, match="control was None and is now 'r_drop'"):
-        check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a", "control": "r_drop"})
+    with pytest.raises(ValueError, match="control was None and is now 'context_in_input'"):
+        check_same_run(tmp_path, {"model_name_or_path": "bert", "data_sha256": "a", "control": "context_in_input"})
 
 
 def test_resumed_order_knows_its_epoch_behind_the_wrappers_of_a_distributed_run(example):

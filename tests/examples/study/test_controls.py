@@ -40,39 +40,13 @@ def test_context_in_the_input_embeddings(study, model):
         torch.testing.assert_close(logits[row : row + 1], expected, atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("together", [False, True])
-def test_r_drop(study, model, together: bool):
-    batch = dict(BATCH)
-    if together:  # (B, K), the last context of the second text without a label
-        batch |= {"context_ids": torch.tensor([[1, 2], [6, 0]]), "labels": torch.tensor([[0, 1], [2, -100]])}
-    plain = model.eval()(**batch)
-    study("controls").r_drop(model)
-    torch.testing.assert_close(model(**batch).loss, plain.loss)  # evaluation is as it was
-
-    torch.manual_seed(1)
-    loss = model.train()(**batch).loss
-    torch.manual_seed(1)
-    twice = {name: torch.cat([value, value]) for name, value in batch.items()}
-    logits = type(model).forward(model, **twice).logits
-    asked = batch["labels"] >= 0
-    p, q = (half[asked].softmax(-1) for half in logits.chunk(2))  # (rows, labels)
-    labels = batch["labels"][asked][:, None]
-    cross_entropy = -torch.cat([p, q]).gather(-1, torch.cat([labels, labels])).log().mean()
-    kl = ((p - q) * (p / q).log()).sum(-1).mean() / 2  # KL(p, q) + KL(q, p) = Σ (p - q) log(p / q)
-    assert kl > 1e-4
-    torch.testing.assert_close(loss, cross_entropy + kl)
-
-
 def test_what_controls_do_not_go_with(study, model):
     controls = study("controls")
-    controls.r_drop(model.train())
-    with pytest.raises(ValueError, match="r_drop with class_weighted_loss or label_smoothing_factor"):
-        model(**{name: value for name, value in BATCH.items() if name != "labels"})
     controls.context_in_input(model.eval())
     with pytest.raises(ValueError, match="context_in_input with contexts_together=true"):
         model(input_ids=BATCH["input_ids"], context_ids=torch.tensor([[1, 2], [6, 0]]))
 
 
 def test_unknown_control(study):
-    with pytest.raises(ValueError, match="control=context_in_output: give one of context_in_input, r_drop"):
+    with pytest.raises(ValueError, match="control=context_in_output: give one of context_in_input"):
         study("controls").main(["context_in_output"])

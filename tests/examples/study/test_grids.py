@@ -23,9 +23,10 @@ def test_every_run_of_every_grid_can_be_started(grids, study):
         for label, arguments in grid.runs.items():
             started = dict(arguments)
             started.pop("control", None)
-            model, data, _ = arguments_of.parse_arguments(run.recipe_words(started))
+            model, data, training = arguments_of.parse_arguments(run.recipe_words(started))
             arguments_of.check_contexts(model, data)
             arguments_of.check_balance(data)
+            arguments_of.check_r_drop(data, training)
             name = grids.run_name(arguments)
             # A run that two grids share is one run, oracle and all.
             assert folders.setdefault(name, arguments) == arguments, f"{label}: {name} is another run's too"

@@ -1,0 +1,33 @@
+"""R-Drop: each row of training is shown twice, and the two answers are held together (Liang et al., NeurIPS 2021)."""
+
+import functools
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+
+def show_rows_twice(model: PreTrainedModel):
+    """Makes the model's loss while it trains the mean cross-entropy of two answers to each row, whose dropout differs,
+    and once (α = 1) the mean of the two Kullback-Leibler divergences between them."""
+    forward = model.forward
+
+    @functools.wraps(forward)
+    def twice(**inputs):
+        if not model.training:
+            return forward(**inputs)
+        inputs.pop("num_items_in_batch", None)  # BERT is given it by the Trainer, and does not use it
+        outputs = forward(**{name: torch.cat([value, value]) for name, value in inputs.items()})
+        first, second = outputs.logits.float().log_softmax(-1).chunk(2)  # (B, labels) or (B, K, labels), each
+        asked = inputs["labels"] >= 0
+        outputs.loss = outputs.loss + divergence(first[asked], second[asked])
+        return outputs
+
+    model.forward = twice
+
+
+def divergence(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+    """Mean of both Kullback-Leibler divergences of two log probabilities (rows, labels)."""
+    there = nn.functional.kl_div(first, second, reduction="batchmean", log_target=True)
+    back = nn.functional.kl_div(second, first, reduction="batchmean", log_target=True)
+    return (there + back) / 2
