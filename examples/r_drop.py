@@ -8,8 +8,11 @@ from transformers import PreTrainedModel
 
 
 def show_rows_twice(model: PreTrainedModel):
-    """Makes the model's loss while it trains the mean cross-entropy of two answers to each row, whose dropout differs,
-    and once (α = 1) the mean of the two Kullback-Leibler divergences between them."""
+    """Makes the model answer each row twice while it trains, with other dropout.
+
+    The loss is the mean of both cross-entropies and the mean of the two Kullback-Leibler divergences between the
+    answers: half the paper's, which sums the cross-entropies, with its α = 2.
+    """
     forward = model.forward
 
     @functools.wraps(forward)

@@ -7,9 +7,8 @@ model finds that one, and how often the other. The distance is that of the two c
 mean over all pairs, so that 1 is neither near nor far. What is stored of trained models that are not there is kept.
 """
 
-import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -17,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import torch
 from compare import read_groups
-from grids import STUDY, read_grid, run_name
+from grids import STUDY, read_grid
 from safetensors import safe_open
+from trained import look_at_trained
 
 sys.path.insert(0, str(STUDY.parent))
 
 from arguments import parse  # from examples/
 from metrics.sentihood.aspect_groups import NONE, Groups
 from metrics.sentihood.sentihood_scores import ASPECTS, LABELS
-from results import write_json
 
 
 @dataclass
@@ -59,17 +58,22 @@ def relative_distances(embeddings: torch.Tensor, aspects: int) -> dict[tuple[int
     return {pair: float(distances[pair] / mean) for pair in pairs}
 
 
-def look(checkpoint: Path, aspects: Sequence[str]) -> dict[str, dict[str, float]]:
+def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     """Of a checkpoint: for each pair of aspects `distance`, and how often the right and the other one are found."""
     with safe_open(checkpoint / "model.safetensors", framework="pt") as weights:
-        distances = relative_distances(weights.get_tensor("bert.context_embeddings.weight"), len(aspects))
-    groups = read_groups(checkpoint / "validation_probabilities.parquet", aspects, LABELS)
+        distances = relative_distances(weights.get_tensor("bert.context_embeddings.weight"), len(ASPECTS))
+    groups = read_groups(checkpoint / "validation_probabilities.parquet", ASPECTS, LABELS)
     looked = {}
     for (first, second), distance in distances.items():
         right, other = taken_for_another(groups, first, second)
-        pair = f"{aspects[first]}, {aspects[second]}"
-        looked[pair] = {"distance": distance, "right": right, "other": other}
+        looked[f"{ASPECTS[first]}, {ASPECTS[second]}"] = {"distance": distance, "right": right, "other": other}
     return looked
+
+
+def worst(looked: Mapping[str, Mapping[str, float]]) -> str:
+    """The pair of which the other one is found most often, as a line."""
+    pair, shares = max(looked.items(), key=lambda item: item[1]["other"])
+    return f"{pair}: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
 
 
 def main(arguments: ApartArguments):
@@ -82,17 +86,7 @@ def main(arguments: ApartArguments):
                 "on SentiHood: give examples/study/grids/contexts_apart.yaml"
             )
     file = arguments.results_dir / "apart" / f"{grid.name}.json"
-    found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    for label, run in grid.runs.items():
-        for seed in grid.seeds:
-            checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
-            if (checkpoint / "results.json").is_file():
-                found.setdefault(label, {})[str(seed)] = looked = look(checkpoint, ASPECTS)
-                pair, worst = max(looked.items(), key=lambda item: item[1]["other"])
-                print(
-                    f"{label}, seed {seed}: {pair} { ({name: round(v, 2) for name, v in worst.items()}) }", flush=True
-                )
-    write_json(file, found)
+    look_at_trained(grid, arguments.output_dir, file, look, worst)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,9 @@ class CompareArguments:
     """Which pairs, and where their runs are."""
 
     grid: Path = field(metadata={"help": "File of examples/study/grids, with `paired` runs."})
-    seeds: list[int] | None = field(default=None, metadata={"help": "Of both models (default: the grid's)."})
+    seeds: list[int] | None = field(
+        default=None, metadata={"help": "Of both models (default: of the grid's those that both have)."}
+    )
     output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
     results_dir: Path = field(default=STUDY / "results", metadata={"help": "For paired/GRID.json."})
     resamples: int = field(default=10_000, metadata={"help": "Of the test sentences."})
@@ -90,16 +92,18 @@ def main(arguments: CompareArguments):
     grid = read_grid(arguments.grid)
     if not grid.paired:
         raise ValueError(f"grid {arguments.grid} has no `paired` runs to compare: add them, or give another grid")
-    seeds = arguments.seeds or grid.seeds
     compared = {}
     for label, other in grid.paired.items():
-        files = [
-            [
+        by_seed = {
+            seed: [
                 arguments.output_dir / run_name(grid.runs[name]) / f"seed-{seed}" / "test_probabilities.parquet"
-                for seed in seeds
+                for name in (label, other)
             ]
-            for name in (label, other)
-        ]
+            for seed in arguments.seeds or grid.seeds
+        }
+        there = [seed for seed, pair in by_seed.items() if all(file.is_file() for file in pair)]
+        seeds = arguments.seeds or there or grid.seeds  # where there is none, it is said which files are missing
+        files = list(zip(*(by_seed[seed] for seed in seeds), strict=True))
         differences = paired_difference(grid.runs[label]["dataset"], files, arguments.resamples)
         compared[label] = {"minus": other, "seeds": seeds, "resamples": arguments.resamples, "scores": differences}
         for name, value in differences.items():

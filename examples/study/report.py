@@ -3,7 +3,8 @@
     python examples/study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_oracle`, `_operating_point`, `_before`, `_after` or `_apart` behind it; what stands outside is left as it is.
+`_oracle`, `_trade_off`, `_before`, `_gradients`, `_after` or `_apart` behind it; what stands outside is left as
+it is.
 """
 
 import json
@@ -11,6 +12,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +127,9 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
                 continue
             low, high = (f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high"))
             error = standard_error([[scored[name] for scored in of_model] for of_model in trainings])
-            cells.append(f"{100 * found[name]:+.1f} [{low}, {high}]" + (f" ± {100 * error:.1f}" if error else ""))
+            cells.append(
+                f"{100 * found[name]:+.1f} [{low}, {high}]" + (f" ± {100 * error:.1f}" if error is not None else "")
+            )
         rows.append([f"{label} minus {compared['minus']}", str(len(compared["seeds"])), *cells])
     return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
 
@@ -137,42 +141,41 @@ def standard_error(samples: Sequence[Sequence[float]]) -> float | None:
     return float(np.sqrt(sum(np.var(sample, ddof=1) / len(sample) for sample in samples)))
 
 
-def operating_point_table(grid: Grid, results_dir: Path) -> str:
-    """A line for each run that `operating_point.py` has looked at: the factor, its geometric mean, and the scores."""
-    scores = scores_of(grid)
-    rows = []
-    for label, seeds in stored("operating_point", grid, results_dir).items():
-        factor = np.exp(np.mean([np.log(looked["factor"]) for looked in seeds.values()]))
-        cells = [percent([looked["test"][name] for looked in seeds.values()]) for name in scores]
-        rows.append([label, str(len(seeds)), f"{factor:.2f}", *cells])
-    return lines_of_table([f"{grid.title}, %", "seeds", "factor", *scores.values()], rows)
+def trade_off_table(grid: Grid, results_dir: Path) -> str:
+    """What `trade_off.py` has found: strict accuracy and macro-F1 at each factor for none, means over seeds."""
+    rows, factors = [], []
+    for label, seeds in stored("trade_off", grid, results_dir).items():
+        factors = list(next(iter(seeds.values())))
+        cells = [
+            ", ".join(percent([looked[factor][name] for looked in seeds.values()]) for name in scores)
+            for factor, scores in next(iter(seeds.values())).items()
+        ]
+        rows.append([label, str(len(seeds)), *cells])
+    headings = [f"none times {factor}" for factor in factors]
+    return lines_of_table([f"{grid.title}, %: strict accuracy, macro-F1", "seeds", *headings], rows)
 
 
-def before_table(grid: Grid, results_dir: Path) -> str:
-    """What `terms.py` has found in untrained models: sizes of gate and quasi term, and gradients."""
-    rows, bins, kinds = [], [], []
-    for label, found in stored("terms", grid, results_dir).items():
-        before = found["before"]
-        bins, kinds = list(before["ratio_by_length"]), list(before["gradient"])
-        cells = [np.mean(before["gate"]), np.mean(before["ratio"]), *before["ratio_by_length"].values()]
-        gradients = [f"{gradient:.0e}" for gradient in before["gradient"].values()]
-        rows.append([label, *(f"{value:.3f}" for value in cells), *gradients])
-    kinds = [f"∇ {kind.replace('_', ' ')}" for kind in kinds]
-    return lines_of_table(["before training", "gate", "quasi / softmax", *bins, *kinds], rows)
-
-
-def after_table(grid: Grid, results_dir: Path) -> str:
-    """What `terms.py` has found in trained models: gate, quasi term and spread of A_quasi by layer, and by length."""
+def terms_table(grid: Grid, results_dir: Path, when: str) -> str:
+    """What `terms.py` has found: gate, quasi term and spread of A_quasi by layer, and the quasi term by length."""
     rows, layers, bins = [], 0, []
     for label, found in stored("terms", grid, results_dir).items():
-        if "after" in found:
-            after = found["after"]
-            layers, bins = len(after["gate"]), list(after["ratio_by_length"])
-            layer_figures = zip(after["gate"], after["ratio"], after["spread"], strict=True)
+        if when in found:
+            sizes = found[when]
+            layers, bins = len(sizes["gate"]), list(sizes["ratio_by_length"])
+            layer_figures = zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True)
             by_layer = [f"{gate:.3f}, {ratio:.2f}, {spread:.3f}" for gate, ratio, spread in layer_figures]
-            rows.append([label, *by_layer, *(f"{ratio:.2f}" for ratio in after["ratio_by_length"].values())])
+            rows.append([label, *by_layer, *(f"{ratio:.2f}" for ratio in sizes["ratio_by_length"].values())])
     headings = [f"guided layer {number}" for number in range(1, layers + 1)]
-    return lines_of_table(["after training: gate, quasi / softmax, spread of A_quasi", *headings, *bins], rows)
+    return lines_of_table([f"{when} training: gate, quasi / softmax, spread of A_quasi", *headings, *bins], rows)
+
+
+def gradients_table(grid: Grid, results_dir: Path) -> str:
+    """What `terms.py` has found in untrained models: the gradients of the new weights."""
+    rows, kinds = [], []
+    for label, found in stored("terms", grid, results_dir).items():
+        kinds = [kind.replace("_", " ") for kind in found["before"]["gradient"]]
+        rows.append([label, *(f"{gradient:.0e}" for gradient in found["before"]["gradient"].values())])
+    return lines_of_table(["gradient before training", *kinds], rows)
 
 
 def apart_table(grid: Grid, results_dir: Path) -> str:
@@ -187,7 +190,7 @@ def apart_table(grid: Grid, results_dir: Path) -> str:
 
 
 def stored(kind: str, grid: Grid, results_dir: Path) -> dict[str, dict]:
-    """What `compare.py`, `operating_point.py`, `terms.py` or `apart.py` has written of a grid."""
+    """What `compare.py`, `trade_off.py`, `terms.py` or `apart.py` has written of a grid."""
     file = results_dir / kind / f"{grid.name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
@@ -202,9 +205,10 @@ def fill(document: str, results_dir: Path) -> str:
         "": scores_table,
         "_oracle": oracle_table,
         "_paired": paired_table,
-        "_operating_point": operating_point_table,
+        "_trade_off": trade_off_table,
     }
-    kinds |= {"_before": before_table, "_after": after_table, "_apart": apart_table}
+    kinds |= {f"_{when}": partial(terms_table, when=when) for when in ("before", "after")}
+    kinds |= {"_gradients": gradients_table, "_apart": apart_table}
     tables = {grid.name + end: (make, grid) for grid in map(read_grid, GRIDS) for end, make in kinds.items()}
 
     def table(match: re.Match) -> str:

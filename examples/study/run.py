@@ -9,6 +9,7 @@ those of the grid has another name, and so another folder and results file.
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import threading
@@ -123,7 +124,7 @@ def kept(run: Mapping, result: Mapping, data_sha256: str) -> dict:
         "arguments": dict(run),
         "seed": result["seed"],
         "data_sha256": data_sha256,
-        "versions": {"python": platform.python_version(), **versions},
+        "versions": {"python": platform.python_version(), **versions, "commit": commit()},
         # With evaluation, and of the test split too in a run with an oracle. Unknown of a run that was stopped.
         "train_runtime_s": None if None in times else sum(times),
         "best_step": {part: training["best_step"] for part, training in parts.items()},
@@ -131,6 +132,14 @@ def kept(run: Mapping, result: Mapping, data_sha256: str) -> dict:
         **{split: without_intervals(result[split]) for split in ("validation", "test")},
         "oracle": result.get("oracle"),
     }
+
+
+def commit() -> str | None:
+    """Of the code that trained, if it is a clone; changes on top of it are not told."""
+    if shutil.which("git") is None:
+        return None
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=STUDY, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
 
 
 def without_intervals(scores: Mapping) -> dict:

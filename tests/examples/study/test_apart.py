@@ -61,7 +61,7 @@ def test_what_is_stored_of_models_that_are_not_there_is_kept(tmp_path: Path, stu
     places = ("--output_dir", tmp_path / "runs", "--results_dir", tmp_path / "results")
     words = ("examples/study/apart.py", tmp_path / "tiny.yaml", *places)
     (line,) = run_here(*words).splitlines()
-    assert line == "a, seed 42: general, price {'distance': 1.0, 'right': 0.5, 'other': 0.5}"
+    assert line == "a, seed 42: general, price: distance 1.00, right 0.50, other 0.50"
     found = json.loads(file.read_text())["a"]
     assert found["43"] == {"kept": {}}
     assert found["42"]["general, price"] == {"distance": pytest.approx(1), "right": 0.5, "other": 0.5}

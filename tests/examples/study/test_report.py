@@ -66,9 +66,9 @@ def test_all_that_was_measured_is_shown_and_belongs_together(report, study, repo
     by_name = {grid.name: grid for grid in map(grids.read_grid, grids.GRIDS)}
     assert places >= set(by_name)
     for file in results.glob("terms/*.json"):
-        assert places & {f"{file.stem}_before", f"{file.stem}_after"}
+        assert places & {f"{file.stem}_before", f"{file.stem}_gradients", f"{file.stem}_after"}
         assert set(json.loads(file.read_text("utf-8"))) <= set(by_name[file.stem].runs), file
-    for file in [*results.glob("apart/*.json"), *results.glob("operating_point/*.json")]:
+    for file in [*results.glob("apart/*.json"), *results.glob("trade_off/*.json")]:
         assert f"{file.stem}_{file.parent.name}" in places
         grid = by_name[file.stem]
         for label, seeds in json.loads(file.read_text("utf-8")).items():
@@ -108,13 +108,17 @@ def test_sizes_of_terms(report, study, tmp_path: Path):
     }
     (tmp_path / "terms").mkdir()
     (tmp_path / "terms" / "g.json").write_text(json.dumps(found))
-    before = report.before_table(grid, tmp_path).splitlines()
-    assert before[0] == "| before training | gate | quasi / softmax | n <= 20 | ∇ query gate |"
-    assert before[2:] == ["| a | 0.200 | 1.000 | 0.250 | 1e-02 |", "| b | 0.200 | 1.000 | 0.250 | 1e-08 |"]
-    after = report.after_table(grid, tmp_path).splitlines()
-    quantities = "gate, quasi / softmax, spread of A_quasi"
-    assert after[0] == f"| after training: {quantities} | guided layer 1 | guided layer 2 | n <= 20 |"
-    assert after[2:] == ["| a | 0.100, 0.50, 0.010 | 0.300, 1.50, 0.000 | 0.25 |"]
+    by_layer = "| a | 0.100, 0.50, 0.010 | 0.300, 1.50, 0.000 | 0.25 |"
+    headings = "gate, quasi / softmax, spread of A_quasi | guided layer 1 | guided layer 2 | n <= 20 |"
+    before = report.terms_table(grid, tmp_path, "before").splitlines()
+    assert before[0] == f"| before training: {headings}"
+    assert before[2:] == [by_layer, by_layer.replace("a", "b", 1)]
+    after = report.terms_table(grid, tmp_path, "after").splitlines()
+    assert after[0] == f"| after training: {headings}"
+    assert after[2:] == [by_layer]
+    gradients = report.gradients_table(grid, tmp_path).splitlines()
+    assert gradients[0] == "| gradient before training | query gate |"
+    assert gradients[2:] == ["| a | 1e-02 |", "| b | 1e-08 |"]
 
 
 def test_what_is_taken_for_another(report, study, tmp_path: Path):
@@ -128,14 +132,14 @@ def test_what_is_taken_for_another(report, study, tmp_path: Path):
     assert table[2:] == ["| a, seed 42 | 0.25: 47, 0 |", "| a, seed 44 | 0.25: 47, 0 |"]
 
 
-def test_operating_points(report, study, tmp_path: Path):
-    run = {"dataset": "sentihood", "model_type": "bert"}
-    grid = study("grids").Grid("g", "title", "test", [1, 2], {"a": run}, {}, {})
-    (tmp_path / "operating_point").mkdir()
+def test_trade_off(report, study, tmp_path: Path):
+    grid = study("grids").Grid("g", "title", "test", [1, 2], {}, {}, {})
+    (tmp_path / "trade_off").mkdir()
     seeds = {
-        seed: {"factor": factor, "test": dict.fromkeys(report.scores_of(grid), score)}
-        for seed, factor, score in (("1", 0.5, 0.7), ("2", 0.125, 0.74))
+        seed: {factor: {"strict_accuracy": strict, "macro_f1": 0.8} for factor in ("1", "1/2")}
+        for seed, strict in (("1", 0.7), ("2", 0.74))
     }
-    (tmp_path / "operating_point" / "g.json").write_text(json.dumps({"a": seeds}))
-    (line,) = report.operating_point_table(grid, tmp_path).splitlines()[2:]
-    assert line == f"| a | 2 | 0.25 | {' | '.join(['72.0 (2.8)'] * 5)} |"
+    (tmp_path / "trade_off" / "g.json").write_text(json.dumps({"a": seeds}))
+    heading, _, line = report.trade_off_table(grid, tmp_path).splitlines()
+    assert heading == "| title, %: strict accuracy, macro-F1 | seeds | none times 1 | none times 1/2 |"
+    assert line == "| a | 2 | 72.0 (2.8), 80.0 (0.0) | 72.0 (2.8), 80.0 (0.0) |"
