@@ -4,9 +4,9 @@
 
 "plain" pads every row to 128 tokens, draws rows in any order, and computes in float32 with eager attention. "recipe"
 is what `run_absa.py` does: rows of like length share a batch, padded to the longest of it; fused attention; bfloat16
-where the recipe says so. Both have the recipe's batch size, learning rate and optimizer. The training loss is the mean
-over the epoch; validation is scored once, after it. "batches alone" is an epoch of making batches without a model. The
-options are those of `run_absa.py`.
+where the recipe says so. Both have the recipe's batch size, learning rate and optimizer, and no R-Drop. The training
+loss is the mean over the epoch; validation is scored once, after it. "batches alone" is an epoch of making batches
+without a model. The options are those of `run_absa.py`.
 """
 
 import sys
