@@ -4,7 +4,8 @@
 
 Atheris makes files out of the seeds and keeps those that reach new code of ours, or of json, csv and yaml, as they are
 in Python. A file that shows a defect is left under build/fuzz/READER/findings; when it is fixed it belongs into
-tests/fuzz/findings/READER, which the tests give to the reader from then on.
+tests/fuzz/findings/READER, and with what becomes of it into FINDINGS of test_readers.py, which gives it to the reader
+from then on.
 """
 
 import argparse

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent
-FINDINGS = sorted(path for path in (HERE / "findings").glob("*/*"))
+FINDINGS = {  # that a reader now reads (True) or tells (False)
+    "annotate_csv/empty": True,
+    "annotate_parquet/column-name-not-utf-8": False,
+}
 NAMES = [
     *("annotate_csv", "annotate_jsonl", "annotate_parquet", "custom_csv", "custom_jsonl", "sentihood", "semeval2014"),
     *("space_table", "recipe", "weights_pickled", "weights_safetensors", "metric_rows", "released_config"),
@@ -44,7 +47,7 @@ def readers():
 
 def test_all_readers_are_listed(readers):
     assert list(readers.READERS) == NAMES
-    assert {path.parent.name for path in FINDINGS} <= {*NAMES}
+    assert {path.relative_to(HERE / "findings").as_posix() for path in (HERE / "findings").glob("*/*")} == {*FINDINGS}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,9 +56,10 @@ def test_seeds_are_read(readers, name: str, tmp_path: Path):
     assert all(readers.give(reader, tmp_path, seed) for seed in reader.seeds)
 
 
-@pytest.mark.parametrize("path", FINDINGS, ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_what_was_found_is_read_or_told(readers, path: Path, tmp_path: Path):
-    readers.give(readers.READERS[path.parent.name], tmp_path, path.read_bytes())
+@pytest.mark.parametrize(("finding", "is_read"), FINDINGS.items())
+def test_what_was_found_is_read_or_told(readers, finding: str, is_read: bool, tmp_path: Path):
+    reader = readers.READERS[finding.split("/")[0]]
+    assert readers.give(reader, tmp_path, (HERE / "findings" / finding).read_bytes()) is is_read
 
 
 @pytest.mark.parametrize("name", NAMES)

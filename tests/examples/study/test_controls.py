@@ -15,8 +15,8 @@ BATCH = {
 
 @pytest.fixture
 def model(example, tiny_classifier: Path):
-    """With context embeddings and logits that show, and dropout while it trains."""
-    model = example("backbones").MODEL_CLASSES["qacg_bert"].from_pretrained(tiny_classifier, hidden_dropout_prob=0.3)
+    """With context embeddings and logits that show."""
+    model = example("backbones").MODEL_CLASSES["qacg_bert"].from_pretrained(tiny_classifier)
     torch.manual_seed(0)
     for weight in (model.bert.context_embeddings.weight, model.classifier.weight):
         torch.nn.init.normal_(weight)

@@ -51,6 +51,8 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
         stored = json.loads((folder / "results.json").read_text())["test"]
         assert result["test"] == {name: stored[name] for name in stored if not name.endswith(("_low", "_high"))}
         assert result["seed"] == 1
+        commit = result["versions"]["commit"]  # None where the tests run on something else than a clone
+        assert commit is None or len(commit) == 40
         assert [point["epoch"] for point in result["curve"]["model"]] == [1.0]
         assert result["curve"]["model"][0]["validation"]["strict_accuracy"] == result["validation"]["strict_accuracy"]
     pair, control = (results[label][0] for label in LABELS)
