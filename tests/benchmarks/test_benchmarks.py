@@ -52,6 +52,7 @@ def test_pipeline(tiny_classifier: Path, tiny_sentihood: Path, run_here):
     assert "ratio" in printed
 
 
+@pytest.mark.slow
 def test_onnx_int8(tiny_classifier: Path, tiny_sentihood: Path, run_here):
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'qacg-bert[onnx]'")
     printed = run_here("benchmarks/onnx_int8.py", tiny_classifier, "--data_dir", tiny_sentihood)

@@ -292,6 +292,7 @@ def test_dictionaries_and_large_strings_of_parquet(annotate, tmp_path: Path):
     assert rows["id"].tolist() == [str(number) for number in range(1, 13)]
 
 
+@pytest.mark.slow
 def test_killed_twenty_times_it_ends_with_the_same_rows(annotate, tmp_path: Path, run_script, tiny_classifier: Path):
     if not hasattr(os, "fork"):
         pytest.skip("this system has no fork, by which the test starts twenty processes in seconds")

@@ -1,5 +1,10 @@
-"""examples/export_onnx.py as a user runs it; what it writes, run by onnxruntime on sizes that it did not see."""
+"""What examples/export_onnx.py writes, run by onnxruntime on sizes that it did not see.
 
+`test_readme.py` runs it as a user does.
+"""
+
+import contextlib
+import io
 import re
 from pathlib import Path
 
@@ -31,8 +36,10 @@ def inputs(model, batch_size: int, length: int, padding: str | None) -> dict[str
     return batch
 
 
-@pytest.fixture(params=["qacg_bert", "cg_bert", "bert"], scope="module")
-def exported(request, tmp_path_factory, tiny_bert, example, run_script):
+@pytest.fixture(
+    params=["qacg_bert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cg_bert", "bert"))], scope="module"
+)
+def exported(request, tmp_path_factory, tiny_bert, example):
     """A tiny classifier with weights large enough to differ by, and the folder it was exported to."""
     backbones = example("backbones")
     contexts = example("tasks").Contexts(("LOCATION1", "LOCATION2"), ("price", "safety"))
@@ -46,8 +53,10 @@ def exported(request, tmp_path_factory, tiny_bert, example, run_script):
     model.save_pretrained(checkpoint)
     backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(checkpoint)
     folder = tmp_path_factory.mktemp("exported") / "onnx"
-    printed = run_script(SCRIPT, checkpoint, folder, "--int8").stdout
-    return model, folder, printed
+    exporting = example("export_onnx")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exporting.main(exporting.ExportArguments(str(checkpoint), str(folder), int8=True))
+    return model, folder, printed.getvalue()
 
 
 def run(file: Path, batch: dict[str, torch.Tensor]) -> np.ndarray:

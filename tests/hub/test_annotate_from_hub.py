@@ -40,6 +40,7 @@ def annotate(repo_root: Path, hub_environment, tiny_classifier: Path, tmp_path: 
     return run
 
 
+@pytest.mark.slow
 def test_a_data_set_of_the_hub(annotate, connect, repo_id, tmp_path: Path):
     api, name = connect(), repo_id("dataset")
     api.create_repo(name, repo_type="dataset")

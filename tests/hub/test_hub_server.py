@@ -297,6 +297,7 @@ assert datasets.load_dataset(name, revision="again", split="test")["text"][:] ==
 """
 
 
+@pytest.mark.slow
 def test_datasets_loads_parquet_files_and_pushes_them(run_python, repo_id, tmp_path):
     (tmp_path / "published" / "data").mkdir(parents=True)
     run_python(DATASETS_PROGRAM, repo_id("dataset"))
@@ -328,6 +329,7 @@ assert scores["strict_accuracy"] == 1.0, scores
 """
 
 
+@pytest.mark.slow
 def test_evaluate_loads_a_metric_of_a_space(run_python, repo_id, repo_root):
     run_python(EVALUATE_PROGRAM, repo_id("space", "metric"), str(repo_root / "metrics" / "sentihood"))
 
@@ -360,5 +362,6 @@ assert remote.answer == 42
 """
 
 
+@pytest.mark.slow
 def test_transformers_pushes_and_loads_models_with_their_code(run_python, repo_id, tiny_bert):
     run_python(TRANSFORMERS_PROGRAM, repo_id(), str(tiny_bert))

@@ -101,6 +101,7 @@ def published_commit(printed: str) -> str:
     return printed.split("/tree/")[1].split()[0]
 
 
+@pytest.mark.slow
 def test_a_published_model_answers_a_stranger_as_it_answers_here(
     publish, printed_by_publish, checkpoint, connect, repo_id, stranger, hub_environment
 ):
@@ -156,6 +157,7 @@ def test_the_readme_on_loading_from_the_hub(
     assert finished.stdout.splitlines()[-1] == "general"
 
 
+@pytest.mark.slow
 def test_push_to_hub_of_a_model_and_of_a_pipeline(
     checkpoint, connect, hub, repo_id, stranger, hub_environment, repo_root
 ):

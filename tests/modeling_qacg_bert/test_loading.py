@@ -233,6 +233,7 @@ def test_a_classifier_loads_from_the_model_without_a_head(kind, saved, tmp_path_
         assert torch.equal(tensor, model.bert.state_dict()[name]), name
 
 
+@pytest.mark.slow
 def test_round_trip_into_a_fresh_process(saved, make_batch, repo_root, tmp_path_factory):
     model, folder = saved
     exchange = tmp_path_factory.mktemp("exchange")

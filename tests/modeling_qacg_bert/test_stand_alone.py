@@ -32,7 +32,14 @@ def trained(kind, make_model, tiny_bert, make_batch, tmp_path):
     return model.eval(), tokenizer, tmp_path / "checkpoint-2"
 
 
-@pytest.mark.parametrize("written_by", ["save_pretrained", "trainer", "pipeline"])
+@pytest.mark.parametrize(
+    "written_by",
+    [
+        "save_pretrained",
+        pytest.param("trainer", marks=pytest.mark.slow),
+        pytest.param("pipeline", marks=pytest.mark.slow),
+    ],
+)
 def test_a_stranger_gets_what_was_saved(kind, trained, written_by, make_batch, stranger, tmp_path):
     model, tokenizer, checkpoint = trained
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)

@@ -39,6 +39,7 @@ def grid_file(tmp_path_factory, tiny_bert: Path) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: Path, run_here, study, monkeypatch):
     grids, report = study("grids"), study("report")
     places = ("--output_dir", tmp_path / "runs", "--results_dir", tmp_path / "results")
