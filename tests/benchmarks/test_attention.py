@@ -28,6 +28,7 @@ def sigmoid_attention(query, key, value, sigmoid_bias=None):
     return torch.einsum("bhij,bjhd->bihd", torch.sigmoid(scores), value)
 
 
+@pytest.mark.slow
 @WITHOUT_DEVICE
 def test_without_a_device(run_script):
     finished = run_script("benchmarks/attention.py", check=False)

@@ -381,6 +381,7 @@ def test_stopped_by_a_signal_it_says_how_to_go_on(
     assert_same(folder, annotate(tmp_path / "undisturbed", texts, shard_size=4, return_all=False))
 
 
+@pytest.mark.slow
 def test_two_processes_finish_what_one_began(
     tmp_path: Path, corpus: Path, undisturbed: Path, run_script, tiny_classifier: Path, annotate
 ):

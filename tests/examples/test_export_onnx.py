@@ -99,6 +99,7 @@ def test_what_is_written(exported):
     ]
 
 
+@pytest.mark.slow
 def test_an_error_is_told_in_a_line(tmp_path: Path, run_script):
     finished = run_script(SCRIPT, "no/such", tmp_path / "out", check=False)
     assert finished.returncode != 0

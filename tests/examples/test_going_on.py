@@ -99,6 +99,7 @@ class ToldToStop(TrainerCallback):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+@pytest.mark.slow
 def test_told_to_stop_at_the_end_of_an_epoch_in_the_middle_and_in_the_last_step(
     tmp_path: Path, finished_run, recipe: Path, run_in_process, monkeypatch
 ):

@@ -137,6 +137,7 @@ def test_a_published_model_answers_a_stranger_as_it_answers_here(
     assert torch.equal(tensors["logits"], logits)
 
 
+@pytest.mark.slow
 def test_the_readme_on_loading_from_the_hub(
     printed_by_publish, checkpoint, repo_id, repo_root, hub_environment, tmp_path
 ):
@@ -184,6 +185,7 @@ AspectSentimentPipeline(model=model, tokenizer=tokenizer).push_to_hub({names["pi
         assert not [file for file in files if "/" in file or file.endswith((".bin", ".pt"))]
 
 
+@pytest.mark.slow
 def test_data_and_metric(printed_by_publish, connect, repo_id, repo_root, hub_environment, tmp_path):
     data, metric = repo_id("dataset"), repo_id("space")
     sha = published_commit(printed_by_publish("dataset", "datasets_scripts/sample_corpus", data))

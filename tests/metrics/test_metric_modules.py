@@ -63,6 +63,7 @@ def test_example_of_each_card(repo_root, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_each_folder_loads_alone_from_any_directory(repo_root, tmp_path):
     for module in MODULES:
         shutil.copytree(repo_root / "metrics" / module, tmp_path / "published" / module)

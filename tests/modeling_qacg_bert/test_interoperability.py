@@ -46,6 +46,7 @@ def test_compiled_in_one_graph_and_once_for_all_sizes(kind, make_model, make_bat
     assert counter.frame_count == 1
 
 
+@pytest.mark.slow
 def test_compiled_training_step_has_the_same_gradients(kind, make_model, make_batch):
     model = make_model(kind, "sdpa", **WITHOUT_DROPOUT).train()
     batch = make_batch(padding="left")

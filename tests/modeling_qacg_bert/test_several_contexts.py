@@ -150,6 +150,7 @@ def test_a_shared_layer_runs_once_for_each_text(kind, make_model, make_batches):
     assert rows == {0: 3, 1: 3, 2: 3 * K}
 
 
+@pytest.mark.slow
 @BACKENDS
 def test_compiled_once_for_all_numbers_of_texts(kind, make_model, make_batches, backend):
     torch.compiler.reset()

@@ -435,7 +435,9 @@ class Compiling:
 
 
 @pytest.mark.skipif(INTERPRETED, reason="the interpreter compiles nothing")
-@pytest.mark.parametrize(("capability", "num_queries"), [(80, 40), (90, 40), (90, 1)])
+@pytest.mark.parametrize(
+    ("capability", "num_queries"), [pytest.param(80, 40, marks=pytest.mark.slow), (90, 40), (90, 1)]
+)
 def test_kernels_compile(capability, num_queries, monkeypatch, tmp_path):
     """For Ampere and Hopper, with all that training asks for; numbers that are 1 are constants to Triton."""
     # Compilers need no device, only to be told of one.

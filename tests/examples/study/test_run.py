@@ -80,6 +80,7 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
     assert report.fill(filled, tmp_path / "results") == filled
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_named_with_its_log(grid_file: Path, tmp_path: Path, run_here, capsys):
     places = ("--output_dir", tmp_path / "runs", "--results_dir", tmp_path / "results")
     with pytest.raises(SystemExit) as stopped:
