@@ -298,9 +298,19 @@ assert datasets.load_dataset(name, revision="again", split="test")["text"][:] ==
 
 
 @pytest.mark.slow
-def test_datasets_loads_parquet_files_and_pushes_them(run_python, repo_id, tmp_path):
+def test_datasets_loads_parquet_files_and_pushes_them(run_python, connect, repo_id, tmp_path):
     (tmp_path / "published" / "data").mkdir(parents=True)
-    run_python(DATASETS_PROGRAM, repo_id("dataset"))
+    api, name = connect(), repo_id("dataset")
+    run_python(DATASETS_PROGRAM, name)
+    titles = {
+        branch.name: [
+            commit.title for commit in api.list_repo_commits(name, repo_type="dataset", revision=branch.name)
+        ]
+        for branch in api.list_repo_refs(name, repo_type="dataset").branches
+    }
+    assert set(titles) == {"main", "again"}
+    assert "Again" in titles["again"]
+    assert "Again" not in titles["main"]
 
 
 EVALUATE_PROGRAM = """
@@ -330,8 +340,11 @@ assert scores["strict_accuracy"] == 1.0, scores
 
 
 @pytest.mark.slow
-def test_evaluate_loads_a_metric_of_a_space(run_python, repo_id, repo_root):
-    run_python(EVALUATE_PROGRAM, repo_id("space", "metric"), str(repo_root / "metrics" / "sentihood"))
+def test_evaluate_loads_a_metric_of_a_space(run_python, connect, repo_id, repo_root):
+    api, name = connect(), repo_id("space", "metric")
+    run_python(EVALUATE_PROGRAM, name, str(repo_root / "metrics" / "sentihood"))
+    assert api.repo_info(name, repo_type="space").private
+    assert {name.split("/")[1] + ".py", "sentihood_scores.py"} <= set(api.list_repo_files(name, repo_type="space"))
 
 
 TRANSFORMERS_PROGRAM = """
@@ -363,5 +376,8 @@ assert remote.answer == 42
 
 
 @pytest.mark.slow
-def test_transformers_pushes_and_loads_models_with_their_code(run_python, repo_id, tiny_bert):
-    run_python(TRANSFORMERS_PROGRAM, repo_id(), str(tiny_bert))
+def test_transformers_pushes_and_loads_models_with_their_code(run_python, connect, repo_id, tiny_bert):
+    api, name = connect(), repo_id()
+    run_python(TRANSFORMERS_PROGRAM, name, str(tiny_bert))
+    assert api.repo_info(name).private
+    assert {"config.json", "model.safetensors", "renamed.py", "tokenizer.json"} <= set(api.list_repo_files(name))
