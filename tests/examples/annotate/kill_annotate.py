@@ -1,6 +1,6 @@
 """Starts examples/annotate.py again and again and kills it, each time at another point, until it was killed 20 times.
 
-    python tests/examples/kill_annotate.py CHECKPOINT INPUT OUTPUT_DIR
+    python tests/examples/annotate/kill_annotate.py CHECKPOINT INPUT OUTPUT_DIR
 
 Each start is a fork of this process, which has imported everything and started no thread. Every other one is killed
 from outside, at a random moment; the others kill themselves at a random step of writing their files: before a file is
@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
 
 import annotate
 
