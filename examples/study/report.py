@@ -111,27 +111,38 @@ def oracle_table(grid: Grid, results_dir: Path) -> str:
 
 def paired_table(grid: Grid, results_dir: Path) -> str:
     """The differences of the pairs that `compare.py` has compared, in points: [interval] over sentences for these
-    trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds)."""
+    trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds).
+
+    Where both models have been trained with more seeds than it has compared, a second line has all those.
+    """
     scores = scores_of(grid)
     rows = []
     for label, compared in stored("paired", grid, results_dir).items():
-        found = compared["scores"]
-        trainings = [
-            [result["test"] for result in results_of(grid, name, results_dir) if result["seed"] in compared["seeds"]]
+        models = [
+            {result["seed"]: result["test"] for result in results_of(grid, name, results_dir)}
             for name in (label, compared["minus"])
         ]
-        cells = []
-        for name in scores:
-            if found[name] is None:
-                cells.append("undefined")
-                continue
-            low, high = (f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high"))
-            error = standard_error([[scored[name] for scored in of_model] for of_model in trainings])
-            cells.append(
-                f"{100 * found[name]:+.1f} [{low}, {high}]" + (f" ± {100 * error:.1f}" if error is not None else "")
-            )
-        rows.append([f"{label} minus {compared['minus']}", str(len(compared["seeds"])), *cells])
+        row, both = f"{label} minus {compared['minus']}", sorted(models[0].keys() & models[1].keys())
+        cells = [difference_of(name, models, compared["seeds"], compared["scores"]) for name in scores]
+        rows.append([row, str(len(compared["seeds"])), *cells])
+        if len(both) > len(compared["seeds"]):
+            cells = [difference_of(name, models, both) for name in scores]
+            rows.append([f"{row}, all seeds", str(len(both)), *cells])
     return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
+
+
+def difference_of(
+    name: str, models: Sequence[Mapping[int, Mapping]], seeds: Sequence[int], found: Mapping | None = None
+) -> str:
+    """A score of the first model minus that of the second, in points, with its interval if that was found."""
+    samples = [[of_model[seed][name] for seed in seeds] for of_model in models]
+    if any(score is None for sample in samples for score in sample):
+        return "undefined"
+    cell = f"{100 * (np.mean(samples[0]) - np.mean(samples[1])):+.1f}"
+    if found is not None:
+        cell += " [{}, {}]".format(*(f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high")))
+    error = standard_error(samples)
+    return cell if error is None else f"{cell} ± {100 * error:.1f}"
 
 
 def standard_error(samples: Sequence[Sequence[float]]) -> float | None:

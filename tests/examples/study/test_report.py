@@ -46,18 +46,22 @@ def test_paired_differences(report, study, tmp_path: Path):
         for seed, figure in enumerate(figures, start=1):
             file = tmp_path / grids.run_name(runs[label]) / f"seed-{seed}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            scores = dict.fromkeys(report.MAIN_SCORES["sentihood"], figure)
+            scores = dict.fromkeys(report.MAIN_SCORES["sentihood"], figure) | {"sentiment_auc": None}
             file.write_text(json.dumps({"seed": seed, "test": scores}))
-    found = {f"{name}{end}": 0.02 + add for name in scores for end, add in (("", 0), ("_low", -0.03), ("_high", 0.01))}
-    found["sentiment_auc"] = None
+    found = {f"{name}{end}": bound for name in scores for end, bound in (("_low", -0.01), ("_high", 0.03))}
     (tmp_path / "paired").mkdir()
-    for seeds, error in (([1, 2], " ± 2.0"), ([1], "")):
+    # 70 and 74 vary by 2.83, the others by 0: √(8 / 2) = 2. With 50 they vary by 12.86 and 11.55.
+    all_seeds = f"| cg_bert minus bert, all seeds | 3 | {' | '.join(['+1.3 ± 10.0'] * 4)} | undefined |"
+    for seeds, cell, more in (
+        ([1, 2, 3], "+1.3 [-1.0, +3.0] ± 10.0", []),
+        ([1, 2], "+2.0 [-1.0, +3.0] ± 2.0", [all_seeds]),
+        ([1], "+0.0 [-1.0, +3.0]", [all_seeds]),
+    ):
         compared = {"cg_bert": {"minus": "bert", "seeds": seeds, "scores": found}}
         (tmp_path / "paired" / "g.json").write_text(json.dumps(compared))
-        (line,) = report.paired_table(grid, tmp_path).splitlines()[2:]
-        # 70 and 74 vary by 2.83, the others by 0: √(8 / 2) = 2. Seed 3 was not compared.
-        cell = f"+2.0 [-1.0, +3.0]{error}"
-        assert line == f"| cg_bert minus bert | {len(seeds)} | {' | '.join([cell] * 4)} | undefined |"
+        lines = report.paired_table(grid, tmp_path).splitlines()[2:]
+        row = f"| cg_bert minus bert | {len(seeds)} | {' | '.join([cell] * 4)} | undefined |"
+        assert lines == [row, *more], seeds
 
 
 def test_all_that_was_measured_is_shown_and_belongs_together(report, study, repo_root: Path):
