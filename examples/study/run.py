@@ -98,7 +98,7 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
         "THP_MEM_ALLOC_ENABLE": "1",  # a seventh less time on a CPU: gradients of embeddings are big allocations
         **os.environ,
     }
-    log = folder / f"seed-{seed}.log"
+    log, trained_by = folder / f"seed-{seed}.log", commit()  # which may be another when the run is done
     with log.open("a", encoding="utf-8") as output:
         finished = subprocess.run(
             command(name, seed, run, arguments), stdout=output, stderr=subprocess.STDOUT, env=environment, check=False
@@ -110,12 +110,12 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
         json.loads((folder / file).read_text(encoding="utf-8"))
         for file in (f"seed-{seed}/results.json", "arguments.json")
     )
-    write_json(results_file(arguments.results_dir, name, seed), kept(run, result, started["data_sha256"]))
+    write_json(results_file(arguments.results_dir, name, seed), kept(run, result, started["data_sha256"], trained_by))
     print(f"{name} seed {seed} is done", flush=True)
     return True
 
 
-def kept(run: Mapping, result: Mapping, data_sha256: str) -> dict:
+def kept(run: Mapping, result: Mapping, data_sha256: str, trained_by: str | None) -> dict:
     """What the tables need of `results.json`, and how the run came to it."""
     parts = result["training"]  # one, or of BERT-single one a context
     versions = {name: version(name) for name in ("torch", "transformers", "accelerate", "qacg-bert")}
@@ -124,7 +124,7 @@ def kept(run: Mapping, result: Mapping, data_sha256: str) -> dict:
         "arguments": dict(run),
         "seed": result["seed"],
         "data_sha256": data_sha256,
-        "versions": {"python": platform.python_version(), **versions, "commit": commit()},
+        "versions": {"python": platform.python_version(), **versions, "commit": trained_by},
         # With evaluation, and of the test split too in a run with an oracle. Unknown of a run that was stopped.
         "train_runtime_s": None if None in times else sum(times),
         "best_step": {part: training["best_step"] for part, training in parts.items()},
