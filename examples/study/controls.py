@@ -69,7 +69,7 @@ def check_not_begun(folder: Path):
     Raises:
         ValueError: if it would.
     """
-    if any(folder.glob("checkpoint-*")):
+    if any(folder.glob("**/checkpoint-*")):  # of BERT-single in a folder a context
         raise ValueError(f"moving_average cannot go on from the checkpoints in {folder}: remove it to begin again")
 
 

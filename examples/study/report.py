@@ -114,6 +114,9 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
     trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds).
 
     Where both models have been trained with more seeds than it has compared, a second line has all those.
+
+    Raises:
+        ValueError: if a seed that was compared has no results file.
     """
     scores = scores_of(grid)
     rows = []
@@ -123,6 +126,12 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
             for name in (label, compared["minus"])
         ]
         row, both = f"{label} minus {compared['minus']}", sorted(models[0].keys() & models[1].keys())
+        absent = sorted(set(compared["seeds"]) - set(both))
+        if absent:
+            raise ValueError(
+                f"{results_dir}/paired/{grid.name}.json compares seeds of {row} without results files, {absent}: put "
+                "them back, or run examples/study/compare.py again"
+            )
         cells = [difference_of(name, models, compared["seeds"], compared["scores"]) for name in scores]
         rows.append([row, str(len(compared["seeds"])), *cells])
         if len(both) > len(compared["seeds"]):

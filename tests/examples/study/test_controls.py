@@ -92,7 +92,7 @@ def test_what_is_saved_is_the_average_that_was_chosen(tiny_bert: Path, tiny_sent
 def test_a_moving_average_that_was_stopped(study, tmp_path: Path):
     check = study("controls").check_not_begun
     check(tmp_path / "seed-42")
-    (tmp_path / "seed-42" / "checkpoint-3").mkdir(parents=True)
+    (tmp_path / "seed-42" / "LOCATION1-price" / "checkpoint-3").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"moving_average cannot go on from the checkpoints in .*seed-42: remove it"):
         check(tmp_path / "seed-42")
 

@@ -62,6 +62,11 @@ def test_paired_differences(report, study, tmp_path: Path):
         lines = report.paired_table(grid, tmp_path).splitlines()[2:]
         row = f"| cg_bert minus bert | {len(seeds)} | {' | '.join([cell] * 4)} | undefined |"
         assert lines == [row, *more], seeds
+    file.unlink()  # of seed 3
+    compared = {"cg_bert": {"minus": "bert", "seeds": [1, 2, 3], "scores": found}}
+    (tmp_path / "paired" / "g.json").write_text(json.dumps(compared))
+    with pytest.raises(ValueError, match=r"g.json compares seeds of cg_bert minus bert without results files, \[3\]"):
+        report.paired_table(grid, tmp_path)
 
 
 def test_all_that_was_measured_is_shown_and_belongs_together(report, study, repo_root: Path):
