@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from huggingface_hub import constants
@@ -20,11 +21,13 @@ METRIC = ("metric", "metrics/sentihood")
 def telling_hub(hub, hub_server):
     """A Hub that says the token it was sent wherever it can: in warnings, and in what it answers of errors."""
 
-    # Of a warning topic, here the address, which is another for each test, the library logs the first only.
+    # Of a topic the library logs the first warning only. The address will not do: a later test may have its port.
+    topic = uuid4().hex
+
     class Telling(hub_server._http.RequestHandlerClass):
         def send(self, reply):
             sent = self.headers.get("Authorization", "")
-            headers = {**reply.headers, "X-HF-Warning": f"{hub.endpoint}; you sent {sent}"}
+            headers = {**reply.headers, "X-HF-Warning": f"{topic}; you sent {sent}"}
             if reply.status >= 400:
                 headers |= {"X-Error-Message": f"refused: {sent}", "X-Request-Id": sent.removeprefix("Bearer ")}
                 reply = replace(reply, body=json.dumps({"error": f"{sent} is no good"}).encode())
