@@ -47,6 +47,7 @@ def test_own_data_as_the_readme_shows_it(tiny_bert: Path, tmp_path: Path, run_sc
     assert "macro_f1" in run_script(*words, *quick).stdout
 
 
+@pytest.mark.slow
 def test_export_as_the_readme_shows_it(tiny_classifier: Path, tmp_path: Path, run_script):
     (command,) = re.findall(r"^python (examples/export_onnx.py .*)$", README, flags=re.MULTILINE)
     words = command.replace("outputs/quickstart/seed-42", str(tiny_classifier)).replace("outputs", str(tmp_path))

@@ -199,7 +199,8 @@ def run_of_one_process(tmp_path_factory, recipe: Path, run_script) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("launch_file", ["cpu_2_processes", pytest.param("fsdp", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("launch_file", ["cpu_2_processes", "fsdp"])
 def test_two_processes_have_the_loss_curve_of_one(
     tmp_path: Path, run_of_one_process: Path, recipe: Path, run_script, repo_root: Path, launch_file: str
 ):

@@ -313,6 +313,7 @@ def test_no_network(publish_here, checkpoint, monkeypatch):
     assert "it is as it was: the connection failed" in publish_here("model", checkpoint, "alice/m")
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme(printed_by_publish, finished_run, connect, repo_id, repo_root):
     names = {"USER/MODEL": repo_id(), "USER/DATASET": repo_id("dataset"), "USER/sentihood": repo_id("space")}
     readme = (repo_root / "README.md").read_text(encoding="utf-8")

@@ -89,6 +89,7 @@ def wait(until: Callable[[], bool], process: subprocess.Popen):
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 def test_stopped_by_a_signal_it_says_how_to_go_on(
     numbered_texts, assert_same, annotate, tmp_path: Path, repo_root: Path, tiny_classifier: Path, capsys
 ):
