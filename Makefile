@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 OFFLINE := HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1 TOKENIZERS_PARALLELISM=false
 # Two workers of one thread each: two that both take all cores would wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python -m pytest
+PYTEST_OLDEST := OMP_NUM_THREADS=1 $(OFFLINE) build/oldest/bin/python -m pytest
 TWO_WORKERS := --numprocesses 2 --dist worksteal
 
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
@@ -47,8 +48,10 @@ test-space: install  ## start the demo and use it in Chromium, if there is one
 	$(PYTEST) -m demo
 
 test-oldest: build/oldest/installed  ## run most tests with the oldest packages that pyproject.toml allows
-	OMP_NUM_THREADS=1 $(OFFLINE) build/oldest/bin/python -m pytest $(TWO_WORKERS) tests/modeling_qacg_bert \
+	$(PYTEST_OLDEST) $(TWO_WORKERS) tests/modeling_qacg_bert \
 		tests/released tests/datasets_scripts tests/metrics tests/examples/test_run_absa.py tests/examples/test_going_on.py
+	@# Slow, but the one training under `accelerate launch`.
+	$(PYTEST_OLDEST) -m slow -k cpu_2_processes tests/examples/test_run_absa.py
 
 build/oldest/installed: pyproject.toml constraints.txt tests/released/requirements-oldest.txt
 	$(PYTHON) -m venv build/oldest
