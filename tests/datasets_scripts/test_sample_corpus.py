@@ -36,8 +36,8 @@ def card(folder):
 
 @pytest.fixture(scope="module")
 def banks(folder):
-    """The constants of the script: CLAUSES, SINGLE, COMPARISON, SILENT."""
-    return runpy.run_path(str(folder / "write_corpus.py"))
+    """What the script joins: CLAUSES, SINGLE, COMPARISON, SILENT."""
+    return runpy.run_path(str(folder / "sentences.py"))
 
 
 def test_writing_again_gives_the_same_bytes(folder, tmp_path):
