@@ -3,8 +3,8 @@
     python examples/study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_oracle`, `_trade_off`, `_before`, `_gradients`, `_after` or `_apart` behind it; what stands outside is left as
-it is.
+`_differences`, `_oracle`, `_trade_off`, `_before`, `_gradients`, `_after` or `_apart` behind it; what stands outside
+is left as it is.
 """
 
 import json
@@ -121,10 +121,7 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
     scores = scores_of(grid)
     rows = []
     for label, compared in stored("paired", grid, results_dir).items():
-        models = [
-            {result["seed"]: result["test"] for result in results_of(grid, name, results_dir)}
-            for name in (label, compared["minus"])
-        ]
+        models = [by_seed(grid, name, results_dir, "test") for name in (label, compared["minus"])]
         row, both = f"{label} minus {compared['minus']}", sorted(models[0].keys() & models[1].keys())
         absent = sorted(set(compared["seeds"]) - set(both))
         if absent:
@@ -138,6 +135,28 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
             cells = [difference_of(name, models, both) for name in scores]
             rows.append([f"{row}, all seeds", str(len(both)), *cells])
     return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
+
+
+def differences_table(grid: Grid, results_dir: Path) -> str:
+    """Each run minus the grid's first, in points, over the seeds that both have: on the validation split and, where
+    the grid's table shows it, the test split. ± is the standard error over trainings, as in `paired_table`.
+    """
+    scores = scores_of(grid)
+    splits = ["validation", "test"] if grid.split == "test" else ["validation"]
+    first, *others = grid.runs
+    rows = []
+    for label in others:
+        for split in splits:
+            models = [by_seed(grid, name, results_dir, split) for name in (label, first)]
+            if both := sorted(models[0].keys() & models[1].keys()):
+                cells = [difference_of(name, models, both) for name in scores]
+                rows.append([f"{label}, {split}", str(len(both)), *cells])
+    return lines_of_table([f"minus {first}, points", "seeds", *scores.values()], rows)
+
+
+def by_seed(grid: Grid, label: str, results_dir: Path, split: str) -> dict[int, dict]:
+    """The scores of a run on a split, for each of its seeds that have been trained."""
+    return {result["seed"]: result[split] for result in results_of(grid, label, results_dir)}
 
 
 def difference_of(
@@ -225,6 +244,7 @@ def fill(document: str, results_dir: Path) -> str:
         "": scores_table,
         "_oracle": oracle_table,
         "_paired": paired_table,
+        "_differences": differences_table,
         "_trade_off": trade_off_table,
     }
     kinds |= {f"_{when}": partial(terms_table, when=when) for when in ("before", "after")}

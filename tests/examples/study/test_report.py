@@ -69,6 +69,25 @@ def test_paired_differences(report, study, tmp_path: Path):
         report.paired_table(grid, tmp_path)
 
 
+def test_differences_from_the_first_run(report, study, tmp_path: Path):
+    grids = study("grids")
+    runs = {label: {**grids.BUDGET, "dataset": "sentihood", "model_type": label} for label in ("bert", "cg_bert", "c")}
+    # Seed 3 has been trained of the first run only, the last run not at all.
+    for label, figures in (("bert", (0.70, 0.70, 0.1)), ("cg_bert", (0.70, 0.74))):
+        for seed, figure in enumerate(figures, start=1):
+            file = tmp_path / grids.run_name(runs[label]) / f"seed-{seed}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            test, validation = (dict.fromkeys(report.MAIN_SCORES["sentihood"], f) for f in (figure, 0.5))
+            file.write_text(json.dumps({"seed": seed, "test": test, "validation": validation}))
+    on_validation = f"| cg_bert, validation | 2 | {' | '.join(['+0.0 ± 0.0'] * 5)} |"
+    on_test = f"| cg_bert, test | 2 | {' | '.join(['+2.0 ± 2.0'] * 5)} |"  # 70 and 74 vary by 2.83, √(8 / 2) = 2
+    for split, expected in (("test", [on_validation, on_test]), ("validation", [on_validation])):
+        grid = grids.Grid("g", "title", split, [1, 2, 3], runs, {}, {})
+        heading, _, *lines = report.differences_table(grid, tmp_path).splitlines()
+        assert heading.startswith("| minus bert, points | seeds | strict accuracy |")
+        assert lines == expected, split
+
+
 def test_all_that_was_measured_is_shown_and_belongs_together(report, study, repo_root: Path):
     grids, results = study("grids"), repo_root / "examples" / "study" / "results"
     places = {name for _, name, _ in report.TABLE.findall((repo_root / "docs" / "accuracy.md").read_text("utf-8"))}
