@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from grids import GRIDS, STUDY, Grid, read_grid, run_name
+from scipy.stats import t
 
 sys.path.insert(0, str(STUDY.parent))
 
@@ -113,8 +114,6 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
     """The differences of the pairs that `compare.py` has compared, in points: [interval] over sentences for these
     trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds).
 
-    Where both models have been trained with more seeds than it has compared, a second line has all those.
-
     Raises:
         ValueError: if a seed that was compared has no results file.
     """
@@ -122,8 +121,8 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
     rows = []
     for label, compared in stored("paired", grid, results_dir).items():
         models = [by_seed(grid, name, results_dir, "test") for name in (label, compared["minus"])]
-        row, both = f"{label} minus {compared['minus']}", sorted(models[0].keys() & models[1].keys())
-        absent = sorted(set(compared["seeds"]) - set(both))
+        row = f"{label} minus {compared['minus']}"
+        absent = sorted(set(compared["seeds"]) - (models[0].keys() & models[1].keys()))
         if absent:
             raise ValueError(
                 f"{results_dir}/paired/{grid.name}.json compares seeds of {row} without results files, {absent}: put "
@@ -131,9 +130,6 @@ def paired_table(grid: Grid, results_dir: Path) -> str:
             )
         cells = [difference_of(name, models, compared["seeds"], compared["scores"]) for name in scores]
         rows.append([row, str(len(compared["seeds"])), *cells])
-        if len(both) > len(compared["seeds"]):
-            cells = [difference_of(name, models, both) for name in scores]
-            rows.append([f"{row}, all seeds", str(len(both)), *cells])
     return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
 
 
@@ -162,15 +158,21 @@ def by_seed(grid: Grid, label: str, results_dir: Path, split: str) -> dict[int, 
 def difference_of(
     name: str, models: Sequence[Mapping[int, Mapping]], seeds: Sequence[int], found: Mapping | None = None
 ) -> str:
-    """A score of the first model minus that of the second, in points, with its interval if that was found."""
+    """A score of the first model minus that of the second, in points, with its interval if that was found; in bold
+    where it is beyond the 95% of Student's t for trainings that differ by chance alone (equal variances).
+    """
     samples = [[of_model[seed][name] for seed in seeds] for of_model in models]
     if any(score is None for sample in samples for score in sample):
         return "undefined"
-    cell = f"{100 * (np.mean(samples[0]) - np.mean(samples[1])):+.1f}"
+    difference = np.mean(samples[0]) - np.mean(samples[1])
+    cell = f"{100 * difference:+.1f}"
     if found is not None:
         cell += " [{}, {}]".format(*(f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high")))
     error = standard_error(samples)
-    return cell if error is None else f"{cell} ± {100 * error:.1f}"
+    if error is None:
+        return cell
+    cell += f" ± {100 * error:.1f}"
+    return f"**{cell}**" if abs(difference) > error * t.ppf(0.975, 2 * len(seeds) - 2) else cell
 
 
 def standard_error(samples: Sequence[Sequence[float]]) -> float | None:
