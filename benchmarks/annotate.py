@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 from arguments import parse  # noqa: E402  # from examples/
+from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16  # noqa: E402
 
 TOLERANCE = 1e-5
 
@@ -49,7 +50,7 @@ class BenchmarkArguments:
     batch_size: int = field(default=32, metadata={"help": "Questions annotate.py answers at once (default: 32)."})
     shard_size: int = field(default=5000, metadata={"help": "Texts of a shard (default: 5000)."})
     threads: int = field(default=1, metadata={"help": "Threads of PyTorch (default: 1)."})
-    bf16: bool = field(default=False, metadata={"help": "annotate.py computes in bfloat16 (default: float32)."})
+    bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
     int8: bool = field(default=False, metadata={"help": "annotate.py computes in 8 bits (default: float32)."})
 
 
@@ -72,7 +73,7 @@ def annotate(arguments: BenchmarkArguments, texts: list[str], folder: Path) -> M
     command = [sys.executable, str(ROOT / "examples" / "annotate.py"), arguments.checkpoint, str(corpus)]
     command += ["--output_dir", str(output_dir), "--return_all"]
     command += ["--batch_size", str(arguments.batch_size), "--shard_size", str(arguments.shard_size)]
-    command += [f"--{name}" for name in ("bf16", "int8") if getattr(arguments, name)]
+    command += ["--int8"] if arguments.int8 else ["--bf16", str(arguments.bf16).lower()]
     environment = {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "ACCELERATE_USE_CPU": "true"}
     start = time.perf_counter()
     with open(printed, "w") as file:
@@ -117,6 +118,7 @@ def check(answers: list[dict], rows: pd.DataFrame):
 
 def main(arguments: BenchmarkArguments):
     torch.set_num_threads(arguments.threads)
+    arguments.bf16 = use_bfloat16("false" if arguments.int8 else arguments.bf16, "cpu")
     distinct = list(dict.fromkeys(load_absa_dataset("sentihood", data_dir=arguments.data_dir)["test"]["text"]))
 
     def texts(number: int) -> list[str]:

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
 from arguments import parse  # noqa: E402  # from examples/
+from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16  # noqa: E402
 
 
 @dataclass
@@ -32,7 +33,7 @@ class BenchmarkArguments:
     batch_sizes: list[int] = field(default_factory=lambda: [24], metadata={"help": "Texts of a batch."})
     rounds: int = field(default=12, metadata={"help": "Turns of each model, after three that are not counted."})
     device: str = field(default="cpu", metadata={"help": "cpu or cuda."})
-    bf16: bool = field(default=False, metadata={"help": "Autocast to bfloat16 (default: float32)."})
+    bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
     compile: bool = field(default=False, metadata={"help": "torch.compile all three models (default: no)."})
     threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
     profile: bool = field(
@@ -88,13 +89,14 @@ def main(arguments: BenchmarkArguments):
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     device = arguments.device
+    bf16 = use_bfloat16(arguments.bf16, device)
 
     def autocast():
-        return torch.autocast(device, torch.bfloat16, enabled=arguments.bf16)
+        return torch.autocast(device, torch.bfloat16, enabled=bf16)
 
     models = {name: make_model(name, arguments.size, device) for name in MODELS}
     run = {name: torch.compile(model) if arguments.compile else model for name, model in models.items()}
-    precision = "bfloat16 autocast" if arguments.bf16 else "float32"
+    precision = "bfloat16 autocast" if bf16 else "float32"
     print(f"{arguments.size}, {precision}{', compiled' * arguments.compile}, {where(device)}\n")
     print("| batch | length | | BERT, ms | MB | CG-BERT, ms | ratio | MB | QACG-BERT, ms | ratio | MB |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")

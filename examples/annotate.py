@@ -2,7 +2,7 @@
 
     python examples/annotate.py outputs/quickstart/seed-42 reviews.csv more.jsonl.gz --output_dir outputs/annotated
     accelerate launch --config_file configuration/accelerate/ddp.yaml examples/annotate.py CHECKPOINT FOLDER \
-        --output_dir DIR --bf16
+        --output_dir DIR
 
 The corpus is cut into shards of rows, and each process annotates its own: with the rows of shard 12 it writes
 annotations-00012.parquet, whole or not at all, and with those that are no texts rejects-00012.jsonl, which says why.
@@ -53,6 +53,7 @@ from corpus import Columns, Reject, Row, Shards, Source, find_files, read_shards
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 from modeling_qacg_bert.names_qacg_bert import OwnNames
 from modeling_qacg_bert.processing_qacg_bert import is_readable
+from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from predict import named_targets
 from quantisation import int8
 
@@ -106,8 +107,8 @@ class AnnotateArguments:
         default=5000, metadata={"help": "Texts of a shard, which is what a stop may lose (default: 5000)."}
     )
     batch_size: int = field(default=32, metadata={"help": "Questions in a forward pass (default: 32)."})
-    bf16: bool = field(default=False, metadata={"help": "Compute in bfloat16 (default: float32)."})
-    int8: bool = field(default=False, metadata={"help": "Weights of 8 bits, on CPUs only (default: float32)."})
+    bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)  # a bool once the device is known
+    int8: bool = field(default=False, metadata={"help": "Weights of 8 bits, on CPUs only (default: as bf16)."})
 
 
 class Work(NamedTuple):
@@ -176,7 +177,7 @@ def check(arguments: AnnotateArguments):
     for name in ("shard_size", "batch_size"):
         if getattr(arguments, name) < 1:
             raise ValueError(f"{name}={getattr(arguments, name)}: give at least 1")
-    if arguments.bf16 and arguments.int8:
+    if arguments.bf16 == "true" and arguments.int8:
         raise ValueError("bf16 and int8 are two ways to compute: give one of them")
     output_dir = Path(arguments.output_dir)
     if output_dir.exists() and not output_dir.is_dir():
@@ -353,7 +354,8 @@ def main(arguments: AnnotateArguments):
     on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
     state = PartialState(cpu=on_cpu, timeout=LONGEST_SCAN)
     if arguments.int8 and state.device.type != "cpu":
-        raise ValueError(f"int8 is for CPUs, and this is {state.device}: give --bf16, or `accelerate launch --cpu`")
+        raise ValueError(f"int8 is for CPUs, and this is {state.device}: leave it out, or `accelerate launch --cpu`")
+    arguments.bf16 = use_bfloat16("false" if arguments.int8 else arguments.bf16, state.device.type)
     model, tokenizer = load_checkpoint(arguments.checkpoint)
     checkpoint_sha256 = digest(model, tokenizer)
     targets = named_targets(arguments.targets)

@@ -36,7 +36,7 @@ from optimisation import balanced_loss
 from r_drop import show_rows_twice
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
 from tasks import Rows, Task, choose, make_task
-from trainer import ABSATrainer, ScoreTestSplit, predict
+from trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
 from training_arguments import (
     ABSATrainingArguments,
     DataArguments,
@@ -169,7 +169,8 @@ def train_one(
     saved configuration holds the temperature that calibrates the model on the validation split.
 
     Returns:
-        Logits (rows, labels) for each split but train, and what is known of the training.
+        Logits (rows, labels) for each split but train, in float32 whatever the training had, and what is known of
+        the training.
     """
     set_seed(seed)
     contexts = task.contexts if pair is None else Contexts((pair[0],) if pair[0] else (), (pair[1],))
@@ -239,6 +240,7 @@ def train_one(
     if trainer.stop.agreed():
         logger.warning("stopped after step %d; run the same command again to go on", trainer.state.global_step)
         raise SystemExit(STOPPED)
+    compute_in_float32(trainer)
     logits = {
         name: by_row(predict(trainer, entries), numbers[name]) for name, entries in encoded.items() if name != "train"
     }

@@ -136,6 +136,12 @@ class ABSATrainer(Trainer):
         return SequentialSampler(eval_dataset)
 
 
+def compute_in_float32(trainer: Trainer):
+    """Takes the mixed precision of its training from a model, which answers from now on as the pipeline has it."""
+    for name in ("forward", "_original_forward"):  # on the instance: Accelerate's, which computes under autocast
+        vars(trainer.model).pop(name, None)
+
+
 def predict(trainer: Trainer, entries: Dataset) -> np.ndarray:
     """Logits of the entries, (entries, labels) or (entries, most contexts, labels), without scoring them."""
     compute_metrics, trainer.compute_metrics = trainer.compute_metrics, None

@@ -9,6 +9,7 @@ import torch
 from transformers import HfArgumentParser, TrainingArguments
 
 from backbones import MINILM, chosen_fields
+from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from settings import cut, read_settings
 
 # Arguments of the Trainer that this script answers for itself, and what to do instead.
@@ -232,6 +233,7 @@ class ABSATrainingArguments(TrainingArguments):
         },
     )
     logging_steps: float = field(default=50, metadata={"help": "Steps between two logs of the loss (default: 50)."})
+    bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)  # a bool from __post_init__ on
 
     def __post_init__(self):
         for wanted, is_wanted, names in NUMBERS:
@@ -241,6 +243,8 @@ class ABSATrainingArguments(TrainingArguments):
                     raise ValueError(f"{name}={cut(value)}: {wanted}")
         # Without an accelerator the Trainer takes bf16 only where the CPU is asked for by name.
         self.use_cpu = self.use_cpu or not torch.accelerator.is_available()
+        device_type = "cpu" if self.use_cpu else torch.accelerator.current_accelerator().type
+        self.bf16 = use_bfloat16("false" if self.fp16 and self.bf16 == "auto" else self.bf16, device_type)
         # None stands for the data set's own score (`one_seed` puts it in); the Trainer would make it the loss.
         metric_for_best_model = self.metric_for_best_model
         super().__post_init__()
@@ -349,4 +353,4 @@ def recipe_words(recipe: dict) -> list[str]:
 
 
 def recipe_word(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, dict) else str(value)
+    return json.dumps(value) if isinstance(value, bool | dict) else str(value)

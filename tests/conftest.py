@@ -202,6 +202,7 @@ def recipe(tmp_path_factory, tiny_bert: Path, tiny_sentihood: Path) -> Path:
         "config_overrides": "hidden_dropout_prob=0.1",  # whatever draws from its generator shows
         "logging_steps": 1,
         "save_total_limit": 5,
+        "bf16": False,  # the same figures on every CPU
     }
     file.write_text(json.dumps(values))
     return file

@@ -77,13 +77,16 @@ def lines_of_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> st
 
 
 def scores_table(grid: Grid, results_dir: Path) -> str:
-    """A line for each run: its scores, and how many seeds have been trained; those not run are named below."""
+    """A line for each run: its scores, and how many seeds have been trained; named below: scored in bfloat16, not run."""
     scores = scores_of(grid)
     rows = [[label, "", *(figures or [""] * len(scores))] for label, figures in grid.reported.items()]
-    not_run = []
+    not_run, in_bfloat16, with_results = [], [], 0
     for label in grid.runs:
         results = results_of(grid, label, results_dir)
         if results:
+            with_results += 1
+            if any(result["score_precision"] == "bfloat16" for result in results):
+                in_bfloat16.append(label)
             rows.append(
                 [label, str(len(results)), *(percent([r[grid.split][name] for r in results]) for name in scores)]
             )
@@ -91,6 +94,9 @@ def scores_table(grid: Grid, results_dir: Path) -> str:
             seeds = [str(seed) for seed in grid.seeds if seed not in [result["seed"] for result in results]]
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
     table = lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows) if rows else ""
+    if in_bfloat16:
+        which = "all runs" if len(in_bfloat16) == with_results else "; ".join(in_bfloat16)
+        table += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
     return table + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
 
 

@@ -110,6 +110,7 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
         json.loads((folder / file).read_text(encoding="utf-8"))
         for file in (f"seed-{seed}/results.json", "arguments.json")
     )
+    run = {**run, "bf16": started["bf16"]}  # what auto became
     write_json(results_file(arguments.results_dir, name, seed), kept(run, result, started["data_sha256"], trained_by))
     print(f"{name} seed {seed} is done", flush=True)
     return True
@@ -122,6 +123,7 @@ def kept(run: Mapping, result: Mapping, data_sha256: str, trained_by: str | None
     times = [training["train_runtime_s"] for training in parts.values()]
     return {
         "arguments": dict(run),
+        "score_precision": "float32",
         "seed": result["seed"],
         "data_sha256": data_sha256,
         "versions": {"python": platform.python_version(), **versions, "commit": trained_by},

@@ -42,6 +42,7 @@ def test_recipe_parses_and_the_command_line_wins(training_arguments, recipe: Pat
     merged = {**vars(model), **vars(data), **vars(training)}
     assert merged.pop("output_dir") == "elsewhere"
     assert values.pop("output_dir").startswith("outputs/")
+    assert values.pop("bf16") == "auto"
     assert {name: merged[name] for name in values} == values
 
 

@@ -43,7 +43,7 @@ def annotate(example, tiny_classifier: Path) -> Callable[..., Path]:
     module = example("annotate")
 
     def run(output_dir: Path, *inputs: Path | str, checkpoint: Path | str = tiny_classifier, **options) -> Path:
-        arguments = {"return_all": True, "shard_size": 7, **options}
+        arguments = {"return_all": True, "shard_size": 7, "bf16": "false", **options}
         module.main(module.AnnotateArguments(str(checkpoint), [*map(str, inputs)], str(output_dir), **arguments))
         return output_dir
 

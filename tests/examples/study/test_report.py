@@ -29,11 +29,13 @@ def test_means_deviations_and_what_was_not_run(report, study, tmp_path: Path):
         file = tmp_path / grids.run_name(run) / f"seed-{seed}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         scores = dict.fromkeys(report.MAIN_SCORES["sentihood"], score) | {"sentiment_auc": None}
-        file.write_text(json.dumps({"seed": seed, "validation": scores, "test": {}, "oracle": None}))
+        result = {"score_precision": "bfloat16" if seed == 2 else "float32", "seed": seed, "validation": scores}
+        file.write_text(json.dumps(result))
     lines = report.scores_table(grid, tmp_path).splitlines()
     assert lines[2] == "| R |  | 1 | 2 | 3 | 4 | 5 |"
     # The mean of 70 and 72 and their sample deviation, 2 / sqrt(2).
     assert lines[3] == "| B | 2 | 71.0 (1.4) | 71.0 (1.4) | 71.0 (1.4) | 71.0 (1.4) | undefined |"
+    assert lines[5] == "Scored in bfloat16, as trained, where the pipeline answers in float32: all runs."
     assert lines[-1] == "Not run: B (seed 3); C (seeds 1, 2, 3)."
 
 
