@@ -77,7 +77,7 @@ def lines_of_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> st
 
 
 def scores_table(grid: Grid, results_dir: Path) -> str:
-    """A line for each run: its scores, and how many seeds have been trained; named below: scored in bfloat16, not run."""
+    """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
     scores = scores_of(grid)
     rows = [[label, "", *(figures or [""] * len(scores))] for label, figures in grid.reported.items()]
     not_run, in_bfloat16, with_results = [], [], 0
