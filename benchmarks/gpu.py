@@ -162,7 +162,7 @@ def launch(device: str) -> Iterator[dict]:
         with tempfile.TemporaryDirectory() as folder:
             launcher = ["-m", "accelerate.commands.launch", f"--config_file={file}", "--num_processes=1"]
             stage = [__file__, "recipes", f"--device={device}", f"--output_dir={folder}"]
-            finished = subprocess.run([sys.executable, *launcher, *stage], capture_output=True, text=True, timeout=240)
+            finished = subprocess.run([sys.executable, *launcher, *stage], capture_output=True, text=True, timeout=150)
             written = Path(folder, "recipes.json")
             for row in json.loads(written.read_text())["rows"] if written.is_file() else []:
                 yield {"file": file.name, **row}

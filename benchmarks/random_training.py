@@ -64,6 +64,7 @@ def train(recipe: Path, size: str | None, *words: str) -> tuple[Trainer, np.ndar
         fixed = {"output_dir": folder, "max_steps": STEPS, "logging_steps": 1, "metric_for_best_model": "loss"}
         fixed |= {"eval_strategy": "steps", "eval_steps": STEPS, "save_strategy": "steps", "save_steps": STEPS}
         fixed |= {"report_to": "none", "disable_tqdm": "true", "remove_unused_columns": "false"}
+        fixed["logging_nan_inf_filter"] = "false"  # which would hide a loss that is none
         options = [f"--{name}={value}" for name, value in fixed.items()]
         model_arguments, data, arguments = parse_arguments([str(recipe), *options, *words])
         set_seed(arguments.seed)
