@@ -71,7 +71,7 @@ FOLLOWING = (
 LINKS = {
     # Two opinions about one place: the same polarity or not; and what fits either.
     ("one place", True): (
-        *(", and ", " and ", ", plus ", ". also, ", "; what is more, ", ". on top of that, ", ". and ", ". then again, "),
+        *(", and ", " and ", ", plus ", ". also, ", "; what is more, ", ". on top of that, ", ". and "),
         *(", not to mention that ", ". to top it all, "),
     ),
     ("one place", False): (

@@ -1,8 +1,8 @@
 """Writes sentihood-{train,dev,test}.json, a small synthetic corpus in SentiHood's JSON format.
 
 The training split fills the patterns of `patterns.py` with the phrases of `phrases/`; the other two, and
-`contrast.json`, are sentences of other hands, one by one, in `phrases/*.tsv`. The output is the same, byte for byte, on
-every run.
+`contrast.json`, are sentences of other hands, one by one, in `phrases/*.tsv`. The output is the same, byte for byte,
+on every run.
 """
 
 import argparse
@@ -21,7 +21,7 @@ ASPECTS = {"general": "general", "price": "price", "transit": "transit-location"
 SEED = 11
 # Texts of each kind, counterparts among them; what the kinds are is said at the functions of the same names.
 PLAN = {
-    "one_opinion": 520,
+    "one_opinion": 2000,
     "one_place": 900,
     "two_places": 380,
     "comparison": 220,
@@ -68,7 +68,7 @@ def read_phrases() -> Mapping[str, list[str]]:
 
 
 class Opinion:
-    """A polarity and an aspect; its attributes are the words it is said with, the same each time they are asked for."""
+    """A polarity and an aspect; its attributes are the words that say it, the same each time they are asked for."""
 
     def __init__(self, writer: "Writer", sign: str, aspect: str):
         self.writer, self.sign, self.aspect = writer, sign, aspect
@@ -164,7 +164,7 @@ class Writer:
         return self.with_counterpart(pattern, of, "one place", x, y, "aa")
 
     def with_counterpart(self, pattern, of, places, x, y, names):
-        """The pattern with two opinions, and with one of them turned round (with both, where it asks for agreement)."""
+        """The pattern with two opinions, and with one turned round (both, where it is for a certain agreement)."""
         pairs = [(x, y)]
         pairs.append((x.turned(), y.turned()) if of is not None else (x, y.turned()))
         one, other = names
