@@ -33,7 +33,6 @@ from collating import CollatorOfTexts
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import Contexts, encode, encode_together
 from optimisation import balanced_loss
-from r_drop import show_rows_twice
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
 from tasks import Rows, Task, choose, make_task
 from trainer import ABSATrainer, ScoreTestSplit, predict
@@ -188,8 +187,6 @@ def train_one(
     tokenizer = load_tokenizer(backbone, config, model_arguments.model_revision)
     tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
-    if training_arguments.r_drop:
-        show_rows_twice(model)
     encoded, numbers = {}, {}
     for name, rows in splits.items():
         encoded[name], numbers[name] = features(

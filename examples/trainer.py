@@ -1,4 +1,5 @@
-"""The Trainer, with this project's order of rows, learning rates, whole checkpoints and looks at the test split."""
+"""The Trainer, with this project's order of rows, learning rates, R-Drop, whole checkpoints and looks at the test
+split."""
 
 import signal
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 import checkpoints
 from optimisation import parameter_groups
+from r_drop import divergence, twice
 from sampling import TrainingOrder
 
 
@@ -77,7 +79,7 @@ class ScoreTestSplit(TrainerCallback):
 
 
 class ABSATrainer(Trainer):
-    """The Trainer with this project's order of training rows, learning rates and checkpoints.
+    """The Trainer with this project's order of training rows, learning rates, R-Drop and checkpoints.
 
     Evaluation rows keep their order.
     """
@@ -120,6 +122,14 @@ class ABSATrainer(Trainer):
 
         Raises:
             OSError: if it cannot be written; those before it stay.
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        """As the Trainer; while it trains with `r_drop`, of the batch shown twice, which has outputs of 2B rows."""
+        if not (self.args.r_drop and model.training):
+            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        loss, outputs = super().compute_loss(model, twice(inputs), True, num_items_in_batch)
+        loss = loss + divergence(outputs.logits, inputs["labels"])
+        return (loss, outputs) if return_outputs else loss
+
         """
         folder = Path(self._get_output_dir(trial=trial))
         checkpoint = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
