@@ -17,6 +17,8 @@ from optimisation import parameter_groups
 from r_drop import divergence, twice
 from sampling import TrainingOrder
 
+AGREE_EVERY = 10  # steps; telling all processes of a SIGTERM makes each wait for its device
+
 
 class EpochOfTheOrder(TrainerCallback):
     """Tells the order its epoch: the Trainer does not reach it behind the wrappers of a resumed, distributed run."""
@@ -31,6 +33,7 @@ class EpochOfTheOrder(TrainerCallback):
 class SaveAndStop(TrainerCallback):
     """On SIGTERM the step is brought to its end, saved, and training stops, on all processes after the same step.
 
+    One process stops after the step that it is in, several at the next multiple of `AGREE_EVERY` or end of an epoch.
     (The Trainer's own `enable_jit_checkpoint` saves in the middle of a step, on each process when its signal comes.)
     """
 
@@ -55,6 +58,8 @@ class SaveAndStop(TrainerCallback):
         return bool(self.accelerator.reduce(torch.tensor(float(self.told), device=self.accelerator.device)))
 
     def on_step_end(self, args, state, control, **kwargs):
+        if self.accelerator.num_processes > 1 and state.global_step % AGREE_EVERY:
+            return
         if self.agreed() and state.epoch != int(state.epoch):
             self.stopped = control.should_save = control.should_training_stop = True
 
@@ -117,11 +122,6 @@ class ABSATrainer(Trainer):
             )
         return optimizer, options
 
-    def _save_checkpoint(self, model, trial):
-        """As the Trainer, but older checkpoints are removed only when this one is whole.
-
-        Raises:
-            OSError: if it cannot be written; those before it stay.
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """As the Trainer; while it trains with `r_drop`, of the batch shown twice, which has outputs of 2B rows."""
         if not (self.args.r_drop and model.training):
@@ -130,6 +130,11 @@ class ABSATrainer(Trainer):
         loss = loss + divergence(outputs.logits, inputs["labels"])
         return (loss, outputs) if return_outputs else loss
 
+    def _save_checkpoint(self, model, trial):
+        """As the Trainer, but older checkpoints are removed only when this one is whole.
+
+        Raises:
+            OSError: if it cannot be written; those before it stay.
         """
         folder = Path(self._get_output_dir(trial=trial))
         checkpoint = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
