@@ -425,7 +425,6 @@ def main(argv: list[str]):
         if name not in HARMLESS_ARGUMENTS and not name.startswith(HARMLESS_PREFIXES)
     }
 
-    results = {}
     for seed in data_arguments.seeds:
         folder = output_dir / f"seed-{seed}"
         finished = folder / "results.json"
@@ -441,27 +440,29 @@ def main(argv: list[str]):
             if state.is_main_process:  # the best is saved beside, the rest has served
                 for checkpoint in list(folder.glob("**/checkpoint-*")):
                     checkpoints.remove(checkpoint)
-        results[seed] = json.loads(finished.read_text(encoding="utf-8"))
 
     if not state.is_main_process:
         return
     tested = "test" if "test" in task.splits else "validation"
-    scores = {
-        seed: {name: float("nan") if score is None else score for name, score in result[tested].items()}
-        for seed, result in results.items()
-    }
-    summary = summarise(scores)
-    write_json(
-        output_dir / "all_results.json",
-        {
-            "protocol": PROTOCOL["oracle" if data_arguments.oracle else tested],
-            "split": tested,
-            "main_scores": task.main_scores,
-            "arguments": described,
-            "summary": summary,
-            "seeds": {seed: {k: v for k, v in result.items() if k != "training"} for seed, result in results.items()},
-        },
-    )
+    with checkpoints.alone(output_dir):  # so that of two commands that end at once the last one finds all seeds
+        files = [json.loads(file.read_text(encoding="utf-8")) for file in output_dir.glob("seed-*/results.json")]
+        results = {result["seed"]: result for result in sorted(files, key=lambda result: result["seed"])}
+        scores = {
+            seed: {name: float("nan") if score is None else score for name, score in result[tested].items()}
+            for seed, result in results.items()
+        }
+        summary = summarise(scores)
+        write_json(
+            output_dir / "all_results.json",
+            {
+                "protocol": PROTOCOL["oracle" if data_arguments.oracle else tested],
+                "split": tested,
+                "main_scores": task.main_scores,
+                "arguments": {**described, "seeds": list(results)},
+                "summary": summary,
+                "seeds": {seed: {k: v for k, v in one.items() if k != "training"} for seed, one in results.items()},
+            },
+        )
     print(table(summary, task.main_scores, tested, len(scores)))
     print(f"checkpoints, probabilities and all scores: {output_dir}")
 

@@ -9,10 +9,11 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
-from typing import ClassVar
 from types import SimpleNamespace
+from typing import ClassVar
 
 import psutil
 import pytest
@@ -90,7 +91,6 @@ def test_two_processes_killed_ten_times(tmp_path: Path, recipe: Path, repo_root:
     assert_same(tmp_path / "killed", tmp_path / "undisturbed")
 
 
-class ToldToStop(TrainerCallback):
 @pytest.mark.slow
 def test_two_processes_stop_after_the_same_step_when_one_of_them_is_told_to(
     tmp_path: Path, recipe: Path, repo_root: Path
@@ -117,6 +117,7 @@ def test_two_processes_stop_after_the_same_step_when_one_of_them_is_told_to(
     assert (folder / f"checkpoint-{step}" / "complete.json").is_file()
 
 
+class ToldToStop(TrainerCallback):
     """Sends this process SIGTERM after some steps, each once."""
 
     steps: ClassVar[list[int]] = []
@@ -147,7 +148,6 @@ def test_told_to_stop_at_the_end_of_an_epoch_in_the_middle_and_in_the_last_step(
         assert (tmp_path / "run" / name).read_bytes() == (finished_run[0] / name).read_bytes()
 
 
-class NoRoomAfterTheFirst(TrainerCallback):
 @pytest.mark.parametrize(("num_processes", "times", "last"), [(1, 0, 13), (2, 2, 20)])
 def test_several_processes_agree_on_stopping_every_ten_steps(example, num_processes: int, times: int, last: int):
     """Told in the 13th step of an epoch of 40; to agree, each process waits for its device."""
@@ -166,6 +166,7 @@ def test_several_processes_agree_on_stopping_every_ten_steps(example, num_proces
     assert len(asked) == times
 
 
+class NoRoomAfterTheFirst(TrainerCallback):
     """After the first checkpoint no file may be as long as the optimizer's state, as on a disk that is full."""
 
     def on_save(self, args, state, control, **kwargs):
@@ -255,6 +256,32 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path: Path, example):
             pass
     with checkpoints.only_here(tmp_path / "run"):
         pass
+
+
+def test_a_look_at_a_lock_is_not_in_the_way_of_a_run_that_starts(tmp_path: Path, example, monkeypatch):
+    checkpoints = example("checkpoints")
+    started = []
+
+    def start():
+        with checkpoints.only_here(tmp_path / "seed-1"):
+            started.append(True)
+
+    class StartWhileItIsHeld(checkpoints.FileLock):
+        """The lock as `is_taken` has it; a run starts before it is released."""
+
+        def release(self, *arguments, **options):
+            if self.is_locked and not starting.ident:
+                monkeypatch.undo()
+                starting.start()
+                starting.join(0.2)
+            super().release(*arguments, **options)
+
+    starting = threading.Thread(target=start)
+    (tmp_path / "seed-1").mkdir()
+    monkeypatch.setattr(checkpoints, "FileLock", StartWhileItIsHeld)
+    assert not checkpoints.is_taken(tmp_path / "seed-1")
+    starting.join()
+    assert started
 
 
 def test_a_run_that_has_just_begun_keeps_its_arguments(tmp_path: Path, example, recipe: Path, run_in_process):

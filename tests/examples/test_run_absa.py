@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import signal
 import sys
 from functools import partial
@@ -149,6 +150,14 @@ def test_finished_seeds_are_kept_and_other_arguments_refused(finished_run, recip
     assert results.stat().st_mtime_ns == written
     with pytest.raises(ValueError, match=r"was 0\.005 and is now 0\.0001.*: give another --output_dir"):
         run_in_process("run_absa", [str(recipe), "--output_dir", str(folder), "--learning_rate", "1e-4"])
+
+
+def test_figures_are_of_all_seeds_that_are_there(finished_run, tmp_path: Path, recipe: Path, run_here):
+    folder = shutil.copytree(finished_run[0], tmp_path / "run")
+    before = (folder / "all_results.json").read_text()
+    (folder / "all_results.json").unlink()
+    assert run_here(SCRIPT, recipe, "--output_dir", folder, "--seeds", "2").startswith("test, %")
+    assert (folder / "all_results.json").read_text() == before
 
 
 def test_stopped_run_goes_on_to_the_same_numbers_and_an_oracle_changes_none(
