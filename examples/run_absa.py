@@ -104,7 +104,9 @@ def load_task(arguments: DataArguments) -> Task:
         ),
     )
     metric = arguments.metric or (arguments.dataset if arguments.dataset in DATASETS_WITH_A_METRIC else "absa")
-    return make_task(data, metric, arguments.validation_fraction, arguments.validation_seed)
+    return make_task(
+        data, metric, arguments.validation_fraction, arguments.validation_seed, arguments.absent_label or "none"
+    )
 
 
 def features(
@@ -179,6 +181,7 @@ def train_one(
         contexts,
         task.label_names,
         auxiliary_sentence=data_arguments.auxiliary_sentence,
+        none_label=task.none_label,
         num_context_layers=model_arguments.num_context_layers,
         preset=model_arguments.model_preset,
         overrides=model_arguments.config_overrides,
@@ -302,8 +305,8 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
             result[name] = task.score_rows(rows, probabilities, BOOTSTRAP)
             labels = gold(rows, task.label_names)
             result["calibration"][name] = {
-                "before": calibration_errors(logits[name], labels, task.label_names),
-                "after": calibration_errors(calibrated[name], labels, task.label_names),
+                "before": calibration_errors(logits[name], labels, task.label_names, task.none_label),
+                "after": calibration_errors(calibrated[name], labels, task.label_names, task.none_label),
             }
             if PartialState().is_main_process:
                 write_probabilities(folder / f"{name}_probabilities.parquet", rows, probabilities, task.label_names)

@@ -16,7 +16,7 @@ from .processing_qacg_bert import TOKENS, Contexts, Origins, encode, encode_toge
 from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
 
 TASK = "aspect-sentiment"
-NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
+NONE_LABEL = "none"  # of a configuration that does not say, as that of the baseline
 PARAMETERS = ("targets", "aspects", "return_all", "abstain_below", "explain")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
@@ -72,7 +72,7 @@ class AspectSentimentPipeline(Pipeline):
         targets: names of the targets to ask about (default: all), asked where they occur in the text; or the user's
             own names for them, {"Camden": "LOCATION1"}, see `OwnNames`.
         aspects: names of the aspects to ask about (default: all).
-        return_all: whether answers with the label none are given too (default: False).
+        return_all: whether answers with the `none_label` of the configuration are given too (default: False).
         abstain_below: answers whose score is lower have the label None and are always given (default: 0, never).
         explain: True or "gradient" to give with each answer the relevance of its words for the logit of its most
             probable label, by the paper's gradient sensitivity, or "integrated_gradients"; these need Captum
@@ -84,8 +84,8 @@ class AspectSentimentPipeline(Pipeline):
         target, aspect: the context; the target is the user's own name where there is one, "" without targets.
         label: the most probable label, or None for an abstention.
         score: the probability of the most probable label.
-        present: P(the text speaks of the aspect), one minus that of none; 1.0 for models without such a label.
-        sentiment: P(label | present) of every label but none.
+        present: P(the text speaks of the aspect), one minus that of the `none_label`; 1.0 for models without one.
+        sentiment: P(label | present) of every label but the `none_label`.
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
         words: with `explain`, the words that were read: `word`, which is text[start:end], `start`, `end`, `relevance`.
@@ -104,6 +104,7 @@ class AspectSentimentPipeline(Pipeline):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._batch_size = BATCH_SIZE if self._batch_size is None else self._batch_size
+        self._none_label = getattr(self.model.config, "none_label", NONE_LABEL)
         self.model.eval()
 
     def _sanitize_parameters(self, **parameters) -> tuple[dict, dict, dict]:
@@ -209,8 +210,8 @@ class AspectSentimentPipeline(Pipeline):
                 given = []  # of each input its questions and answers, but for those that are left out
                 for one in window:
                     own = islice(answered, len(one.questions))
-                    all_of_them = one.single or return_all
-                    given.append([pair for pair in own if all_of_them or pair[1]["label"] != NONE_LABEL])
+                    all_of_them = one.single or return_all or self._none_label is None
+                    given.append([pair for pair in own if all_of_them or pair[1]["label"] != self._none_label])
                 if explain:
                     method = METHODS[0] if explain is True else explain
                     self._explain([pair for own in given for pair in own], batch_size, method)
@@ -292,10 +293,10 @@ class AspectSentimentPipeline(Pipeline):
         config = self.model.config
         labels = [config.id2label[index] for index in range(config.num_labels)]
         scaled = answered["logits"].double() / getattr(config, "calibration_temperature", 1.0)
-        is_sentiment = torch.tensor([label != NONE_LABEL for label in labels])
+        is_sentiment = torch.tensor([label != self._none_label for label in labels])
         probabilities = scaled.softmax(-1)
         sentiments = scaled[:, is_sentiment].softmax(-1)
-        sentiment_labels = [label for label in labels if label != NONE_LABEL]
+        sentiment_labels = [label for label in labels if label != self._none_label]
         answers = []
         for question, row, sentiment, truncated in zip(
             answered["questions"], probabilities.tolist(), sentiments.tolist(), answered["truncated"], strict=True
@@ -308,7 +309,7 @@ class AspectSentimentPipeline(Pipeline):
                     "aspect": question.aspect,
                     "label": best if by_label[best] >= abstain_below else None,
                     "score": by_label[best],
-                    "present": 1.0 - by_label.get(NONE_LABEL, 0.0),
+                    "present": 1.0 - by_label.get(self._none_label, 0.0),
                     "sentiment": dict(zip(sentiment_labels, sentiment, strict=True)),
                     "probabilities": by_label,
                     "truncated": truncated,

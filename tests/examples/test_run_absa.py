@@ -291,6 +291,34 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
     assert json.loads((tmp_path / "run" / "all_results.json").read_text())["split"] == "validation"
 
 
+@pytest.mark.parametrize("model_type", ["qacg_bert", "bert"])
+def test_the_label_of_absent_pairs_has_any_name(tmp_path: Path, tiny_bert: Path, run_here, model_type: str):
+    """It is none to the metric, to the calibration and to the pipeline of what was trained."""
+    file = tmp_path / "own.csv"
+    rows = [
+        f"text {i} is {word}\n"
+        for i in range(6)
+        for word in ("cheap,price,good", "dear,price,bad", "safe,safety,good")
+    ]
+    file.write_text("".join(["text,aspect,label\n", *rows]))
+    run_here(
+        *(SCRIPT, "--dataset", "custom", "--train_file", file, "--validation_file", file, "--absent_label", "silent"),
+        *("--model_type", model_type, "--model_name_or_path", tiny_bert),
+        *("--num_train_epochs", "1", "--output_dir", tmp_path / "run"),
+    )
+    folder = tmp_path / "run" / "seed-42"
+    results = json.loads((folder / "results.json").read_text())
+    assert "presence_recall" in results["validation"]
+    assert "present" in results["calibration"]["validation"]["after"]
+    pipe = AspectSentimentPipeline(
+        model=AutoModelForSequenceClassification.from_pretrained(folder),
+        tokenizer=AutoTokenizer.from_pretrained(folder),
+    )
+    for answer in pipe("text 1 is cheap", return_all=True):
+        assert answer["present"] == pytest.approx(1 - answer["probabilities"]["silent"])
+        assert list(answer["sentiment"]) == ["good", "bad"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
