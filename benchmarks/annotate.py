@@ -51,7 +51,6 @@ class BenchmarkArguments:
     shard_size: int = field(default=5000, metadata={"help": "Texts of a shard (default: 5000)."})
     threads: int = field(default=1, metadata={"help": "Threads of PyTorch (default: 1)."})
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
-    int8: bool = field(default=False, metadata={"help": "annotate.py computes in 8 bits (default: float32)."})
 
 
 @dataclass
@@ -73,7 +72,7 @@ def annotate(arguments: BenchmarkArguments, texts: list[str], folder: Path) -> M
     command = [sys.executable, str(ROOT / "examples" / "annotate.py"), arguments.checkpoint, str(corpus)]
     command += ["--output_dir", str(output_dir), "--return_all"]
     command += ["--batch_size", str(arguments.batch_size), "--shard_size", str(arguments.shard_size)]
-    command += ["--int8"] if arguments.int8 else ["--bf16", str(arguments.bf16).lower()]
+    command += ["--bf16", str(arguments.bf16).lower()]
     environment = {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "ACCELERATE_USE_CPU": "true"}
     start = time.perf_counter()
     with open(printed, "w") as file:
@@ -118,13 +117,13 @@ def check(answers: list[dict], rows: pd.DataFrame):
 
 def main(arguments: BenchmarkArguments):
     torch.set_num_threads(arguments.threads)
-    arguments.bf16 = use_bfloat16("false" if arguments.int8 else arguments.bf16, "cpu")
+    arguments.bf16 = use_bfloat16(arguments.bf16, "cpu")
     distinct = list(dict.fromkeys(load_absa_dataset("sentihood", data_dir=arguments.data_dir)["test"]["text"]))
 
     def texts(number: int) -> list[str]:
         return [distinct[index % len(distinct)] for index in range(number)]
 
-    bits = "bfloat16" if arguments.bf16 else "int8" if arguments.int8 else "float32"
+    bits = "bfloat16" if arguments.bf16 else "float32"
     print(f"{bits}, {arguments.threads} threads, batches of {arguments.batch_size}, PyTorch {torch.__version__}\n")
     with tempfile.TemporaryDirectory() as folder:
         answers, loop_s = loop(arguments, texts(arguments.loop_texts))

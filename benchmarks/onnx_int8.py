@@ -1,9 +1,9 @@
-"""Size, time and SentiHood scores of one classifier: PyTorch and ONNX, float32 and int8, in one run.
+"""Size, time and SentiHood scores of one classifier: PyTorch, ONNX and ONNX in int8, in one run.
 
     python benchmarks/onnx_int8.py CHECKPOINT --data_dir DIR
 
 CHECKPOINT is a SentiHood classifier, DIR holds the SentiHood files. Time is that of the forward passes over the test
-split, in batches of rows of like length, on as many threads for all four; each warms up first.
+split, in batches of rows of like length, on as many threads for all three; each warms up first.
 """
 
 import sys
@@ -28,7 +28,6 @@ sys.path.insert(0, str(ROOT / "examples"))
 
 from arguments import parse  # noqa: E402  # from examples/
 from export_onnx import export, quantise, session  # noqa: E402  # from examples/
-from quantisation import int8  # noqa: E402  # from examples/
 from tasks import as_strings, choose  # noqa: E402  # from examples/
 
 SCORES = ("strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc")
@@ -95,10 +94,8 @@ def main(arguments: BenchmarkArguments):
         onnx_file, int8_file = Path(folder) / "model.onnx", Path(folder) / "model.int8.onnx"
         export(model, onnx_file)
         quantise(onnx_file, int8_file)
-        quantised = int8(model)
         contenders = {
             "PyTorch float32": (lambda batch: model(**batch).logits.numpy(), size_mb(model, folder)),
-            "PyTorch int8": (lambda batch: quantised(**batch).logits.numpy(), size_mb(quantised, folder)),
         }
         for name, file in (("ONNX float32", onnx_file), ("ONNX int8", int8_file)):
             run = session(file).run

@@ -16,7 +16,6 @@ sys.path.insert(0, str(ROOT / "examples"))
 from backbones import MINILM, MODEL_CLASSES, chosen_fields, make_config  # noqa: E402  # from examples/
 from collating import CollatorOfTexts  # noqa: E402
 from optimisation import balanced_loss  # noqa: E402
-from r_drop import show_rows_twice  # noqa: E402
 from trainer import ABSATrainer, predict  # noqa: E402
 from training_arguments import parse_arguments  # noqa: E402
 
@@ -79,8 +78,6 @@ def train(recipe: Path, size: str | None, *words: str) -> tuple[Trainer, np.ndar
         attention = model_arguments.attn_implementation
         model = MODEL_CLASSES[model_type]._from_config(config, attn_implementation=attention)
         model.accepts_loss_kwargs = False  # as `load_model` has it
-        if arguments.r_drop:
-            show_rows_twice(model)
         rows = random_rows(4 * arguments.train_batch_size, config, data.contexts_together)
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding
         trainer = ABSATrainer(

@@ -59,7 +59,6 @@ from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 from modeling_qacg_bert.processing_qacg_bert import is_readable
 from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from predict import looked_for, named_targets
-from quantisation import int8
 
 logger = logging.getLogger("annotate")
 
@@ -68,7 +67,7 @@ LOG_EVERY_S = 60  # where there is no terminal for a progress bar
 # Arguments that the rows depend on, beside the checkpoint and the inputs.
 RECORDED = (
     *("text_column", "id_column", "targets", "aspects", "split_sentences", "return_all", "abstain_below"),
-    *("shard_size", "batch_size", "bf16", "int8"),
+    *("shard_size", "batch_size", "bf16"),
 )
 
 
@@ -116,7 +115,6 @@ class AnnotateArguments:
     )
     batch_size: int = field(default=32, metadata={"help": "Questions in a forward pass (default: 32)."})
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)  # a bool once the device is known
-    int8: bool = field(default=False, metadata={"help": "Weights of 8 bits, on CPUs only (default: as bf16)."})
 
 
 class Work(NamedTuple):
@@ -185,8 +183,6 @@ def check(arguments: AnnotateArguments):
     for name in ("shard_size", "batch_size"):
         if getattr(arguments, name) < 1:
             raise ValueError(f"{name}={getattr(arguments, name)}: give at least 1")
-    if arguments.bf16 == "true" and arguments.int8:
-        raise ValueError("bf16 and int8 are two ways to compute: give one of them")
     output_dir = Path(arguments.output_dir)
     if output_dir.exists() and not output_dir.is_dir():
         raise FileExistsError(f"output_dir={output_dir} is a file: give a folder")
@@ -363,14 +359,12 @@ def main(arguments: AnnotateArguments):
     # accelerate takes several processes on CPUs only where it is told that they are to be there.
     on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
     state = PartialState(cpu=on_cpu, timeout=LONGEST_SCAN)
-    if arguments.int8 and state.device.type != "cpu":
-        raise ValueError(f"int8 is for CPUs, and this is {state.device}: leave it out, or `accelerate launch --cpu`")
-    arguments.bf16 = use_bfloat16("false" if arguments.int8 else arguments.bf16, state.device.type)
+    arguments.bf16 = use_bfloat16(arguments.bf16, state.device.type)
     model, tokenizer = load_checkpoint(arguments.checkpoint)
     checkpoint_sha256 = digest(model, tokenizer)
     targets = named_targets(arguments.targets)
     pipe = AspectSentimentPipeline(
-        model=int8(model) if arguments.int8 else model,
+        model=model,
         tokenizer=tokenizer,
         device=state.device,
         batch_size=arguments.batch_size,

@@ -215,6 +215,7 @@ def build_config(
     label_names: list[str],
     *,
     auxiliary_sentence: bool = True,
+    none_label: str | None = "none",
     num_context_layers: int | None = None,
     preset: str | None = None,
     overrides: str | None = None,
@@ -228,6 +229,7 @@ def build_config(
         contexts: the contexts of the data.
         label_names: names of the labels in the order of their ids.
         auxiliary_sentence: whether the input names its context in words.
+        none_label: the label of a text that does not speak of the context; None where there is none.
         num_context_layers: how many of the upper layers are context-guided; None for what the backbone has, or all.
         preset: a JSON file of `configuration/models`; its sizes must be the backbone's.
         overrides: `"field=value,field=value"`, over the preset.
@@ -251,6 +253,7 @@ def build_config(
         "targets": list(contexts.targets) or None,
         "aspects": list(contexts.aspects),
         "auxiliary_sentence": auxiliary_sentence,
+        "none_label": none_label,
         "id2label": dict(enumerate(label_names)),
         "label2id": {name: index for index, name in enumerate(label_names)},
     }

@@ -45,19 +45,21 @@ def expected_calibration_error(confidence: np.ndarray, correct: np.ndarray) -> f
     return float(np.abs(gaps).sum() / len(confidence))
 
 
-def calibration_errors(logits: np.ndarray, labels: Sequence[int], label_names: Sequence[str]) -> dict[str, float]:
+def calibration_errors(
+    logits: np.ndarray, labels: Sequence[int], label_names: Sequence[str], none_label: str | None = "none"
+) -> dict[str, float]:
     """Calibration errors of what the pipeline answers, from logits (rows, labels) and gold classes (rows,).
 
     Returns:
-        `label`: of the most probable label's probability. With a label "none" also `present`: of one minus its
+        `label`: of the most probable label's probability. With a `none_label` also `present`: of one minus its
         probability; and `sentiment`: of the most probable other label's share, over the rows that gold says speak of
         the aspect.
     """
     labels = np.asarray(labels)
     probabilities = softmax(logits, axis=-1)
     errors = {"label": expected_calibration_error(probabilities.max(-1), probabilities.argmax(-1) == labels)}
-    if "none" in label_names:
-        none = list(label_names).index("none")
+    if none_label in label_names:
+        none = list(label_names).index(none_label)
         errors["present"] = expected_calibration_error(1 - probabilities[:, none], labels != none)
         others = np.flatnonzero(np.arange(len(label_names)) != none)
         spoken_of = labels != none

@@ -75,17 +75,25 @@ def writing(path: Path, is_owner: bool):
         ) from error
 
 
+def alone(output_dir: Path) -> FileLock:
+    """What only one process does at a time with a run's folder, for a moment."""
+    return FileLock(output_dir / LOCK)
+
+
 @contextmanager
 def only_here(folder: Path):
     """Keeps other processes from training into the same folder; ends with this process, whatever becomes of it.
 
+    Args:
+        folder: one seed's, in the run's.
     Raises:
         ValueError: if another does.
     """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK, timeout=0)
     try:
-        lock.acquire()
+        with alone(folder.parent):  # or another's `is_taken`, which has the lock while it looks, would be in the way
+            lock.acquire()
     except Timeout:
         raise ValueError(
             f"another process is training into {folder}: wait for it or stop it, or give another --output_dir"
@@ -99,7 +107,7 @@ def only_here(folder: Path):
 def is_taken(folder: Path) -> bool:
     """Whether a process is training into a folder."""
     try:
-        with FileLock(folder / LOCK, timeout=0):
+        with alone(folder.parent), FileLock(folder / LOCK, timeout=0):
             return False
     except Timeout:
         return True

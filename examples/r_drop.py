@@ -1,36 +1,30 @@
-"""R-Drop: each row of training is shown twice, and the two answers are held together (Liang et al., NeurIPS 2021)."""
+"""R-Drop: each row of training is shown twice, and the two answers are held together (Liang et al., NeurIPS 2021).
 
-import functools
+The loss is the mean of both cross-entropies and the mean of the two Kullback-Leibler divergences between the answers:
+half the paper's, which sums the cross-entropies, with its α = 2.
+"""
+
+from collections.abc import Mapping
 
 import torch
 from torch import nn
-from transformers import PreTrainedModel
 
 
-def show_rows_twice(model: PreTrainedModel):
-    """Makes the model answer each row twice while it trains, with other dropout.
+def twice(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """A batch whose rows stand there twice, (2B, ...), for two answers with different dropout."""
+    return {name: torch.cat([value, value]) for name, value in inputs.items()}
 
-    The loss is the mean of both cross-entropies and the mean of the two Kullback-Leibler divergences between the
-    answers: half the paper's, which sums the cross-entropies, with its α = 2.
+
+def divergence(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Mean of both Kullback-Leibler divergences between the two answers to each row.
+
+    Args:
+        logits: of a batch that is shown twice, (2B, labels) or (2B, K, labels).
+        labels: of the batch once, (B,) or (B, K), negative where there is none.
     """
-    forward = model.forward
-
-    @functools.wraps(forward)
-    def twice(**inputs):
-        if not model.training:
-            return forward(**inputs)
-        inputs.pop("num_items_in_batch", None)  # BERT is given it by the Trainer, and does not use it
-        outputs = forward(**{name: torch.cat([value, value]) for name, value in inputs.items()})
-        first, second = outputs.logits.float().log_softmax(-1).chunk(2)  # (B, labels) or (B, K, labels), each
-        asked = inputs["labels"] >= 0
-        outputs.loss = outputs.loss + divergence(first[asked], second[asked])
-        return outputs
-
-    model.forward = twice
-
-
-def divergence(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
-    """Mean of both Kullback-Leibler divergences of two log probabilities (rows, labels)."""
+    first, second = logits.float().log_softmax(-1).chunk(2)
+    asked = labels >= 0
+    first, second = first[asked], second[asked]  # (rows, labels)
     there = nn.functional.kl_div(first, second, reduction="batchmean", log_target=True)
     back = nn.functional.kl_div(second, first, reduction="batchmean", log_target=True)
     return (there + back) / 2

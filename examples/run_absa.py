@@ -33,7 +33,6 @@ from collating import CollatorOfTexts
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import Contexts, encode, encode_together
 from optimisation import balanced_loss
-from r_drop import show_rows_twice
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
 from tasks import Rows, Task, choose, make_task
 from trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
@@ -105,7 +104,9 @@ def load_task(arguments: DataArguments) -> Task:
         ),
     )
     metric = arguments.metric or (arguments.dataset if arguments.dataset in DATASETS_WITH_A_METRIC else "absa")
-    return make_task(data, metric, arguments.validation_fraction, arguments.validation_seed)
+    return make_task(
+        data, metric, arguments.validation_fraction, arguments.validation_seed, arguments.absent_label or "none"
+    )
 
 
 def features(
@@ -181,6 +182,7 @@ def train_one(
         contexts,
         task.label_names,
         auxiliary_sentence=data_arguments.auxiliary_sentence,
+        none_label=task.none_label,
         num_context_layers=model_arguments.num_context_layers,
         preset=model_arguments.model_preset,
         overrides=model_arguments.config_overrides,
@@ -189,8 +191,6 @@ def train_one(
     tokenizer = load_tokenizer(backbone, config, model_arguments.model_revision)
     tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
-    if training_arguments.r_drop:
-        show_rows_twice(model)
     encoded, numbers = {}, {}
     for name, rows in splits.items():
         encoded[name], numbers[name] = features(
@@ -307,8 +307,8 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
             result[name] = task.score_rows(rows, probabilities, BOOTSTRAP)
             labels = gold(rows, task.label_names)
             result["calibration"][name] = {
-                "before": calibration_errors(logits[name], labels, task.label_names),
-                "after": calibration_errors(calibrated[name], labels, task.label_names),
+                "before": calibration_errors(logits[name], labels, task.label_names, task.none_label),
+                "after": calibration_errors(calibrated[name], labels, task.label_names, task.none_label),
             }
             if PartialState().is_main_process:
                 write_probabilities(folder / f"{name}_probabilities.parquet", rows, probabilities, task.label_names)
@@ -430,7 +430,6 @@ def main(argv: list[str]):
         if name not in HARMLESS_ARGUMENTS and not name.startswith(HARMLESS_PREFIXES)
     }
 
-    results = {}
     for seed in data_arguments.seeds:
         folder = output_dir / f"seed-{seed}"
         finished = folder / "results.json"
@@ -446,27 +445,29 @@ def main(argv: list[str]):
             if state.is_main_process:  # the best is saved beside, the rest has served
                 for checkpoint in list(folder.glob("**/checkpoint-*")):
                     checkpoints.remove(checkpoint)
-        results[seed] = json.loads(finished.read_text(encoding="utf-8"))
 
     if not state.is_main_process:
         return
     tested = "test" if "test" in task.splits else "validation"
-    scores = {
-        seed: {name: float("nan") if score is None else score for name, score in result[tested].items()}
-        for seed, result in results.items()
-    }
-    summary = summarise(scores)
-    write_json(
-        output_dir / "all_results.json",
-        {
-            "protocol": PROTOCOL["oracle" if data_arguments.oracle else tested],
-            "split": tested,
-            "main_scores": task.main_scores,
-            "arguments": described,
-            "summary": summary,
-            "seeds": {seed: {k: v for k, v in result.items() if k != "training"} for seed, result in results.items()},
-        },
-    )
+    with checkpoints.alone(output_dir):  # so that of two commands that end at once the last one finds all seeds
+        files = [json.loads(file.read_text(encoding="utf-8")) for file in output_dir.glob("seed-*/results.json")]
+        results = {result["seed"]: result for result in sorted(files, key=lambda result: result["seed"])}
+        scores = {
+            seed: {name: float("nan") if score is None else score for name, score in result[tested].items()}
+            for seed, result in results.items()
+        }
+        summary = summarise(scores)
+        write_json(
+            output_dir / "all_results.json",
+            {
+                "protocol": PROTOCOL["oracle" if data_arguments.oracle else tested],
+                "split": tested,
+                "main_scores": task.main_scores,
+                "arguments": {**described, "seeds": list(results)},
+                "summary": summary,
+                "seeds": {seed: {k: v for k, v in one.items() if k != "training"} for seed, one in results.items()},
+            },
+        )
     print(table(summary, task.main_scores, tested, len(scores)))
     print(f"checkpoints, probabilities and all scores: {output_dir}")
 

@@ -27,6 +27,7 @@ class Task:
         splits: for "train", "validation" and "test" (where there are such) the five columns as strings.
         contexts: of the training split.
         label_names: in the order of the label ids.
+        none_label: the one of a text that does not speak of the aspect; None where every row has a sentiment.
         score: (ids, targets, aspects, labels, probabilities (rows, labels)) -> scores by name.
         main_scores: names of the scores that tables show, the literature's.
         select_by: name of the score that chooses the checkpoint on the validation split.
@@ -35,6 +36,7 @@ class Task:
     splits: Mapping[str, Rows]
     contexts: Contexts
     label_names: list[str]
+    none_label: str | None
     score: Callable[..., dict[str, float]]
     main_scores: list[str]
     select_by: str
@@ -45,13 +47,16 @@ class Task:
         return self.score(*columns, probabilities, bootstrap=bootstrap)
 
 
-def make_task(data: DatasetDict, metric: str, validation_fraction: float, validation_seed: int) -> Task:
+def make_task(
+    data: DatasetDict, metric: str, validation_fraction: float, validation_seed: int, none_label: str = "none"
+) -> Task:
     """A task from a data set with the columns of `COLUMNS`.
 
     Args:
         data: its splits; without one named validation, a part of the training texts is held out.
         metric: "sentihood", "semeval2014" or "absa".
         validation_fraction, validation_seed: which part that is.
+        none_label: the label of a text that does not speak of the aspect, if the data has it.
     Raises:
         ValueError: if there is no training split, nothing can be held out or the labels are not the metric's.
     """
@@ -67,19 +72,19 @@ def make_task(data: DatasetDict, metric: str, validation_fraction: float, valida
     if len(label_names) < 2:
         raise ValueError(f"the training data has the labels {label_names}: a classifier needs two or more")
     if metric == "absa":
-        none_label = "none" if "none" in label_names else None
+        none_label = none_label if none_label in label_names else None
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
         main_scores = ["strict_accuracy", "accuracy", "macro_f1"]
-        return Task(splits, contexts, label_names, scorer, main_scores, "macro_f1")
+        return Task(splits, contexts, label_names, none_label, scorer, main_scores, "macro_f1")
 
     expected = list(SENTIHOOD_LABELS if metric == "sentihood" else SEMEVAL2014_LABELS)
     if label_names != expected:
         raise ValueError(f"metric={metric} scores the labels {expected}, the data has {label_names}: use metric=absa")
     if metric == "sentihood":
         main_scores = ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"]
-        return Task(splits, contexts, label_names, sentihood_scores, main_scores, "strict_accuracy")
+        return Task(splits, contexts, label_names, none_label, sentihood_scores, main_scores, "strict_accuracy")
     main_scores = ["precision", "recall", "f1", "accuracy_binary", "accuracy_3way", "accuracy_4way"]
-    return Task(splits, contexts, label_names, semeval2014_scores, main_scores, "f1")
+    return Task(splits, contexts, label_names, none_label, semeval2014_scores, main_scores, "f1")
 
 
 def hold_out_texts(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:

@@ -1,4 +1,5 @@
-"""The Trainer, with this project's order of rows, learning rates, whole checkpoints and looks at the test split."""
+"""The Trainer, with this project's order of rows, learning rates, R-Drop, whole checkpoints and looks at the test
+split."""
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,10 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 import checkpoints
 from optimisation import parameter_groups
+from r_drop import divergence, twice
 from sampling import TrainingOrder
+
+AGREE_EVERY = 10  # steps; telling all processes of a SIGTERM makes each wait for its device
 
 
 class EpochOfTheOrder(TrainerCallback):
@@ -28,6 +32,7 @@ class EpochOfTheOrder(TrainerCallback):
 class SaveAndStop(TrainerCallback):
     """On SIGTERM the step is brought to its end, saved, and training stops, on all processes after the same step.
 
+    One process stops after the step that it is in, several at the next multiple of `AGREE_EVERY` or end of an epoch.
     (The Trainer's own `enable_jit_checkpoint` saves in the middle of a step, on each process when its signal comes.)
     """
 
@@ -52,6 +57,8 @@ class SaveAndStop(TrainerCallback):
         return bool(self.accelerator.reduce(torch.tensor(float(self.told), device=self.accelerator.device)))
 
     def on_step_end(self, args, state, control, **kwargs):
+        if self.accelerator.num_processes > 1 and state.global_step % AGREE_EVERY:
+            return
         if self.agreed() and state.epoch != int(state.epoch):
             self.stopped = control.should_save = control.should_training_stop = True
 
@@ -76,7 +83,7 @@ class ScoreTestSplit(TrainerCallback):
 
 
 class ABSATrainer(Trainer):
-    """The Trainer with this project's order of training rows, learning rates and checkpoints.
+    """The Trainer with this project's order of training rows, learning rates, R-Drop and checkpoints.
 
     Evaluation rows keep their order.
     """
@@ -113,6 +120,14 @@ class ABSATrainer(Trainer):
                 args.layer_decay,
             )
         return optimizer, options
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        """As the Trainer; while it trains with `r_drop`, of the batch shown twice, which has outputs of 2B rows."""
+        if not (self.args.r_drop and model.training):
+            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
+        loss, outputs = super().compute_loss(model, twice(inputs), True, num_items_in_batch)
+        loss = loss + divergence(outputs.logits, inputs["labels"])
+        return (loss, outputs) if return_outputs else loss
 
     def _save_checkpoint(self, model, trial):
         """As the Trainer, but older checkpoints are removed only when this one is whole.

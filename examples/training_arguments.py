@@ -314,7 +314,7 @@ def check_balance(data: DataArguments):
 
 
 def check_r_drop(data: DataArguments, training: ABSATrainingArguments):
-    """R-Drop has a loss of its own, which the model computes."""
+    """R-Drop adds to the loss that the model computes itself."""
     for name, value in (
         ("class_weighted_loss", data.class_weighted_loss),
         ("label_smoothing_factor", training.label_smoothing_factor),

@@ -26,6 +26,9 @@ class ContextGuidedBertConfig(BertConfig):
         auxiliary_sentence (`bool`, defaults to True):
             Whether the input names its context in words behind the text (Sun et al., NAACL 2019), so that inference
             encodes a text as training did.
+        none_label (`str`, *optional*, defaults to `"none"`):
+            Label of a text that does not speak of the context. Where it is None or no label has this name, every text
+            speaks of every context.
         context_projection (`"head"` or `"hidden"`, defaults to `"head"`):
             Size of the matrices that turn the context matrix into context queries and keys: (d, d) shared by the
             heads, as in the paper, or (H, H) over all heads, as in the authors' released QACG-BERT code.
@@ -54,6 +57,7 @@ class ContextGuidedBertConfig(BertConfig):
     num_contexts: int | None = None
     num_context_layers: int | None = None
     auxiliary_sentence: bool = True
+    none_label: str | None = "none"
     context_projection: Literal["head", "hidden"] = "head"
     gate_bias: bool = False
     context_initializer_range: float | int = 1e-3

@@ -31,11 +31,6 @@ class GateLinear(ContextLinear):
 class ContextEmbedding(nn.Embedding):
     """One trainable vector for each (target, aspect) context (section 3.6)."""
 
-    def __init__(self, num_contexts: int, hidden_size: int):
-        super().__init__(num_contexts, hidden_size)
-        self.seen_out_of_range = None  # on the accelerator and on the host: see `_check_later`
-        self.seen_out_of_range_on_host = None
-
     def forward(self, context_ids: torch.Tensor | None, batch_size: int) -> torch.Tensor:
         """
         Args:
@@ -44,9 +39,10 @@ class ContextEmbedding(nn.Embedding):
         Returns:
             (B, H) or (B, K, H)
         Raises:
-            ValueError: if the ids are missing, of another shape or type, or out of range. Off the CPU reading them
-                would stop the device at every step: there an id out of range gives NaN at once and the error at a
-                following call.
+            ValueError: if the ids are missing, of another shape or type, or out of range.
+            torch.AcceleratorError: if an id is out of range on a CUDA device, which would have to stop at every step
+                for the error above. This one comes when the device is next waited for, at the latest where an output
+                is read, and ends its use by this process, as for token ids; the reason is on standard error.
         """
         if context_ids is None:
             raise ValueError(
@@ -59,10 +55,10 @@ class ContextEmbedding(nn.Embedding):
             raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {self._allowed(batch_size)}")
         if torch.compiler.is_compiling() or context_ids.is_meta:
             return super().forward(context_ids)
-        if context_ids.device.type != "cpu":
-            return self._check_later(context_ids)
         out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
-        if out_of_range.any():
+        if context_ids.is_cuda:
+            torch._assert_async(~out_of_range.any(), f"context_ids out of range: pass 0 to {self.num_embeddings - 1}")
+        elif out_of_range.any():
             unknown = context_ids[out_of_range].unique().tolist()
             raise ValueError(f"context_ids holds {unknown}: pass {self._allowed(batch_size)}")
         return super().forward(context_ids)
@@ -74,23 +70,6 @@ class ContextEmbedding(nn.Embedding):
             f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), or K for each, shape "
             f"({batch_size}, K), dtype torch.int64"
         )
-
-    def _check_later(self, context_ids: torch.Tensor) -> torch.Tensor:
-        if self.seen_out_of_range is None or self.seen_out_of_range.device != context_ids.device:
-            with torch.inference_mode(False):  # what inference mode makes, a training step could not write to
-                self.seen_out_of_range = torch.zeros((), dtype=torch.bool, device=context_ids.device)
-                self.seen_out_of_range_on_host = torch.zeros((), dtype=torch.bool, pin_memory=context_ids.is_cuda)
-        if self.seen_out_of_range_on_host:
-            self.seen_out_of_range = None
-            raise ValueError(
-                f"context_ids of an earlier call held a number outside 0 to {self.num_embeddings - 1}, and its "
-                "outputs were NaN: check the ids where they are made"
-            )
-        out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
-        self.seen_out_of_range |= out_of_range.any()
-        self.seen_out_of_range_on_host.copy_(self.seen_out_of_range, non_blocking=True)
-        embedded = super().forward(context_ids.clamp(0, self.num_embeddings - 1))
-        return embedded.masked_fill(out_of_range[..., None], torch.nan)
 
 
 def for_each_context(states: torch.Tensor, num_contexts: int) -> torch.Tensor:

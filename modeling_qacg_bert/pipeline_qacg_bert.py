@@ -27,7 +27,7 @@ from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_
 from .sentences_qacg_bert import passages, sentences
 
 TASK = "aspect-sentiment"
-NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
+NONE_LABEL = "none"  # of a configuration that does not say, as that of the baseline
 PARAMETERS = ("targets", "aspects", "split_sentences", "return_all", "abstain_below", "explain")
 OF_QUESTIONS = PARAMETERS[:3]
 BATCH_SIZE = 32
@@ -95,7 +95,7 @@ class AspectSentimentPipeline(Pipeline):
             model reads. A sentence that names no target ("It is far too expensive.") is read and answered together
             with those since the last one that does, and those before the first with that; `truncated` is said of
             them together. Questions are asked of the whole text (default: False).
-        return_all: whether answers with the label none are given too (default: False).
+        return_all: whether answers with the `none_label` of the configuration are given too (default: False).
         abstain_below: answers whose score is lower have the label None and are always given (default: 0, never).
         explain: True or "gradient" to give with each answer the relevance of its words for the logit of its most
             probable label, by the paper's gradient sensitivity, or "integrated_gradients"; these need Captum
@@ -108,8 +108,8 @@ class AspectSentimentPipeline(Pipeline):
         label: the most probable label, or None for an abstention: below `abstain_below`, or of a target that stands
             only in what is not read of a text.
         score: the probability of the most probable label.
-        present: P(the text speaks of the aspect), one minus that of none; 1.0 for models without such a label.
-        sentiment: P(label | present) of every label but none.
+        present: P(the text speaks of the aspect), one minus that of the `none_label`; 1.0 for models without one.
+        sentiment: P(label | present) of every label but the `none_label`.
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
         start, end: with `split_sentences`, what the answer is about: text[start:end], one sentence or several.
@@ -129,6 +129,7 @@ class AspectSentimentPipeline(Pipeline):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._batch_size = BATCH_SIZE if self._batch_size is None else self._batch_size
+        self._none_label = getattr(self.model.config, "none_label", NONE_LABEL)
         self.model.eval()
 
     def _sanitize_parameters(self, **parameters) -> tuple[dict, dict, dict]:
@@ -287,8 +288,8 @@ class AspectSentimentPipeline(Pipeline):
                 given = []  # of each input its questions and answers, but for those that are left out
                 for one in window:
                     own = islice(answered, len(one.questions))
-                    all_of_them = one.single or return_all
-                    given.append([pair for pair in own if all_of_them or pair[1]["label"] != NONE_LABEL])
+                    all_of_them = one.single or return_all or self._none_label is None
+                    given.append([pair for pair in own if all_of_them or pair[1]["label"] != self._none_label])
                 if explain:
                     method = METHODS[0] if explain is True else explain
                     self._explain([pair for own in given for pair in own], batch_size, method)
@@ -371,10 +372,10 @@ class AspectSentimentPipeline(Pipeline):
         config = self.model.config
         labels = [config.id2label[index] for index in range(config.num_labels)]
         scaled = answered["logits"].double() / getattr(config, "calibration_temperature", 1.0)
-        is_sentiment = torch.tensor([label != NONE_LABEL for label in labels])
+        is_sentiment = torch.tensor([label != self._none_label for label in labels])
         probabilities = scaled.softmax(-1)
         sentiments = scaled[:, is_sentiment].softmax(-1)
-        sentiment_labels = [label for label in labels if label != NONE_LABEL]
+        sentiment_labels = [label for label in labels if label != self._none_label]
         answers = []
         for question, row, sentiment, read in zip(
             answered["questions"], probabilities.tolist(), sentiments.tolist(), answered["read"], strict=True
@@ -388,7 +389,7 @@ class AspectSentimentPipeline(Pipeline):
                     "aspect": question.aspect,
                     "label": best if is_read and by_label[best] >= abstain_below else None,
                     "score": by_label[best],
-                    "present": 1.0 - by_label.get(NONE_LABEL, 0.0),
+                    "present": 1.0 - by_label.get(self._none_label, 0.0),
                     "sentiment": dict(zip(sentiment_labels, sentiment, strict=True)),
                     "probabilities": by_label,
                     "truncated": read is not None,

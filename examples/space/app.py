@@ -124,7 +124,7 @@ def build(asker: Asker) -> gr.Blocks:
             annotated, num_silent, num_truncated = [], 0, 0
             answered = asker.ask_all(texts, names_between_commas(names), aspects)
             for row, answers in zip(rows, progress.tqdm(answered, total=len(rows), unit="texts"), strict=True):
-                said = [answer for answer in answers if answer["label"] != drawing.NONE_LABEL]
+                said = [answer for answer in answers if answer["label"] != asker.none_label]
                 annotated += tables.annotated(row, said)
                 num_silent += not said
                 num_truncated += any(answer["truncated"] for answer in answers)

@@ -53,6 +53,7 @@ class Asker:
         self.lock = Lock()
         config = pipe.model.config
         self.targets, self.aspects = list(config.targets or []), list(config.aspects)
+        self.none_label = getattr(config, "none_label", "none")
         self.num_layers, self.num_heads = config.num_hidden_layers, config.num_attention_heads
 
     def ask(self, text: str, names: Sequence[str], aspects: Sequence[str]) -> Asked:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from html import escape
 
-NONE_LABEL = "none"
 DOT = "\N{MIDDLE DOT}"
-SIGNS = {"positive": "+", "negative": "\N{MINUS SIGN}", "conflict": "\N{PLUS-MINUS SIGN}", NONE_LABEL: DOT}
+SIGNS = {"positive": "+", "negative": "\N{MINUS SIGN}", "conflict": "\N{PLUS-MINUS SIGN}", "none": DOT}
 OTHER_SIGN = "\N{WHITE CIRCLE}"
 
 

@@ -4,18 +4,21 @@ import json
 import logging
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar
 
 import psutil
 import pytest
 import yaml
-from transformers import TrainerCallback
+from transformers import TrainerCallback, TrainerControl, TrainerState
 from transformers.trainer import DEFAULT_CALLBACKS
 
 SCRIPT = "examples/run_absa.py"
@@ -88,6 +91,32 @@ def test_two_processes_killed_ten_times(tmp_path: Path, recipe: Path, repo_root:
     assert_same(tmp_path / "killed", tmp_path / "undisturbed")
 
 
+@pytest.mark.slow
+def test_two_processes_stop_after_the_same_step_when_one_of_them_is_told_to(
+    tmp_path: Path, recipe: Path, repo_root: Path
+):
+    launcher = (sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch")
+    launcher += ("--config_file", "configuration/accelerate/cpu_2_processes.yaml")
+    words = (SCRIPT, recipe, *OFTEN, "--per_device_train_batch_size", "4", "--output_dir", tmp_path / "run")
+    folder = tmp_path / "run" / "seed-1"
+    process = subprocess.Popen(
+        [*launcher, *map(str, words)],
+        cwd=repo_root,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and not list(folder.glob("checkpoint-*/complete.json")):
+        time.sleep(0.005)
+    trains = [child for child in psutil.Process(process.pid).children(recursive=True) if SCRIPT in child.cmdline()]
+    trains[-1].send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=120)
+    (step,) = set(re.findall(r"stopped after step (\d+)", said))
+    assert int(step) % 10 == 0 or int(step) % 12 == 0  # an epoch has 12
+    assert (folder / f"checkpoint-{step}" / "complete.json").is_file()
+
+
 class ToldToStop(TrainerCallback):
     """Sends this process SIGTERM after some steps, each once."""
 
@@ -117,6 +146,24 @@ def test_told_to_stop_at_the_end_of_an_epoch_in_the_middle_and_in_the_last_step(
     run_in_process("run_absa", words)
     for name in ("seed-1/model.safetensors", "seed-2/model.safetensors", "seed-1/test_probabilities.parquet"):
         assert (tmp_path / "run" / name).read_bytes() == (finished_run[0] / name).read_bytes()
+
+
+@pytest.mark.parametrize(("num_processes", "times", "last"), [(1, 0, 13), (2, 2, 20)])
+def test_several_processes_agree_on_stopping_every_ten_steps(example, num_processes: int, times: int, last: int):
+    """Told in the 13th step of an epoch of 40; to agree, each process waits for its device."""
+    asked = []
+    accelerator = SimpleNamespace(
+        num_processes=num_processes, device="cpu", reduce=lambda told: asked.append(told) or told
+    )
+    stop = example("trainer").SaveAndStop(SimpleNamespace(accelerator=accelerator))
+    state, control = TrainerState(max_steps=40), TrainerControl()
+    while not control.should_training_stop:
+        state.global_step += 1
+        state.epoch = state.global_step / 40
+        stop.told = state.global_step >= 13
+        stop.on_step_end(None, state, control)
+    assert (state.global_step, control.should_save) == (last, True)
+    assert len(asked) == times
 
 
 class NoRoomAfterTheFirst(TrainerCallback):
@@ -209,6 +256,32 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path: Path, example):
             pass
     with checkpoints.only_here(tmp_path / "run"):
         pass
+
+
+def test_a_look_at_a_lock_is_not_in_the_way_of_a_run_that_starts(tmp_path: Path, example, monkeypatch):
+    checkpoints = example("checkpoints")
+    started = []
+
+    def start():
+        with checkpoints.only_here(tmp_path / "seed-1"):
+            started.append(True)
+
+    class StartWhileItIsHeld(checkpoints.FileLock):
+        """The lock as `is_taken` has it; a run starts before it is released."""
+
+        def release(self, *arguments, **options):
+            if self.is_locked and not starting.ident:
+                monkeypatch.undo()
+                starting.start()
+                starting.join(0.2)
+            super().release(*arguments, **options)
+
+    starting = threading.Thread(target=start)
+    (tmp_path / "seed-1").mkdir()
+    monkeypatch.setattr(checkpoints, "FileLock", StartWhileItIsHeld)
+    assert not checkpoints.is_taken(tmp_path / "seed-1")
+    starting.join()
+    assert started
 
 
 def test_a_run_that_has_just_begun_keeps_its_arguments(tmp_path: Path, example, recipe: Path, run_in_process):

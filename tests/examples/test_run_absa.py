@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 import signal
 import sys
 from functools import partial
@@ -151,6 +152,14 @@ def test_finished_seeds_are_kept_and_other_arguments_refused(finished_run, recip
         run_in_process("run_absa", [str(recipe), "--output_dir", str(folder), "--learning_rate", "1e-4"])
 
 
+def test_figures_are_of_all_seeds_that_are_there(finished_run, tmp_path: Path, recipe: Path, run_here):
+    folder = shutil.copytree(finished_run[0], tmp_path / "run")
+    before = (folder / "all_results.json").read_text()
+    (folder / "all_results.json").unlink()
+    assert run_here(SCRIPT, recipe, "--output_dir", folder, "--seeds", "2").startswith("test, %")
+    assert (folder / "all_results.json").read_text() == before
+
+
 def test_stopped_run_goes_on_to_the_same_numbers_and_an_oracle_changes_none(
     tmp_path: Path, finished_run, recipe: Path, stops
 ):
@@ -280,6 +289,34 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
     assert len(table) == 24
     assert table[["p_good", "p_bad"]].notna().all(axis=None)
     assert json.loads((tmp_path / "run" / "all_results.json").read_text())["split"] == "validation"
+
+
+@pytest.mark.parametrize("model_type", ["qacg_bert", "bert"])
+def test_the_label_of_absent_pairs_has_any_name(tmp_path: Path, tiny_bert: Path, run_here, model_type: str):
+    """It is none to the metric, to the calibration and to the pipeline of what was trained."""
+    file = tmp_path / "own.csv"
+    rows = [
+        f"text {i} is {word}\n"
+        for i in range(6)
+        for word in ("cheap,price,good", "dear,price,bad", "safe,safety,good")
+    ]
+    file.write_text("".join(["text,aspect,label\n", *rows]))
+    run_here(
+        *(SCRIPT, "--dataset", "custom", "--train_file", file, "--validation_file", file, "--absent_label", "silent"),
+        *("--model_type", model_type, "--model_name_or_path", tiny_bert),
+        *("--num_train_epochs", "1", "--output_dir", tmp_path / "run"),
+    )
+    folder = tmp_path / "run" / "seed-42"
+    results = json.loads((folder / "results.json").read_text())
+    assert "presence_recall" in results["validation"]
+    assert "present" in results["calibration"]["validation"]["after"]
+    pipe = AspectSentimentPipeline(
+        model=AutoModelForSequenceClassification.from_pretrained(folder),
+        tokenizer=AutoTokenizer.from_pretrained(folder),
+    )
+    for answer in pipe("text 1 is cheap", return_all=True):
+        assert answer["present"] == pytest.approx(1 - answer["probabilities"]["silent"])
+        assert list(answer["sentiment"]) == ["good", "bad"]
 
 
 @pytest.mark.parametrize(

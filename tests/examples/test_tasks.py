@@ -44,6 +44,18 @@ def test_own_labels_are_scored_by_absa(tasks):
     assert task.select_by in scores
 
 
+def test_the_label_of_what_is_absent_may_have_any_name(tasks):
+    data = dataset(["absent", "good", "bad", "absent"], ["absent", "good", "bad"])
+    task = tasks.make_task(data, "absa", 0.5, 0, none_label="absent")
+    assert task.none_label == "absent"
+    # The last row is wrong: of three that are found two are there, and these are all that are.
+    scores = task.score_rows(task.splits["train"], np.eye(3)[[0, 1, 2, 1]])
+    assert (scores["presence_precision"], scores["presence_recall"]) == (2 / 3, 1)
+    without = tasks.make_task(data, "absa", 0.5, 0)
+    assert without.none_label is None
+    assert "presence_recall" not in without.score_rows(without.splits["train"], np.eye(3)[[0, 1, 2, 1]])
+
+
 def test_targets_make_contexts(tasks):
     task = tasks.make_task(dataset(["good", "bad"], ["good", "bad"], target="Soho"), "absa", 0.5, 0)
     assert list(task.contexts) == [("Soho", "food"), ("Soho", "service")]

@@ -1,9 +1,12 @@
 """Inputs that do not fit are refused in words, and what `output_attentions` and `return_dict` give."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoTokenizer, pipeline
 
 from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
@@ -50,35 +53,45 @@ def test_the_context_decides(kind, make_model, make_batch):
     assert ((model(**other).logits - model(**batch).logits).abs().amax(dim=1) > 1e-3).all()
 
 
-# What happens off the CPU, where ids are checked without waiting for the device; the method itself runs anywhere.
+class OnCuda(torch.Tensor):
+    """Numbers that say that they are on a CUDA device."""
+
+    is_cuda = True
 
 
-def test_a_late_check_gives_nan_at_once_and_the_error_at_the_next_call():
+class NothingIsRead(TorchDispatchMode):
+    """Fails where a number of a tensor is read, for which a device would have to be waited for."""
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        assert function is not torch.ops.aten._local_scalar_dense.default
+        return function(*arguments, **(options or {}))
+
+
+def test_on_a_gpu_ids_are_checked_without_waiting_for_it():
     embedding = ContextEmbedding(8, 4)
-    fine = torch.tensor([0, 7])
-    for bad in (torch.tensor([3, 8]), torch.tensor([3, -1])):
-        embedded = embedding._check_later(bad)
-        torch.testing.assert_close(embedded[0], embedding.weight[3])
-        assert embedded[1].isnan().all()
-        with pytest.raises(ValueError, match=r"context_ids of an earlier call held a number outside 0 to 7"):
-            embedding._check_later(fine)
-        for _ in range(2):
-            torch.testing.assert_close(embedding._check_later(fine), embedding.weight[[0, 7]])
+    with NothingIsRead():
+        embedded = embedding(torch.tensor([0, 7]).as_subclass(OnCuda), 2)
+    torch.testing.assert_close(embedded.as_subclass(torch.Tensor), embedding.weight[[0, 7]])
+    for bad in ([3, 8], [3, -1]):
+        with pytest.raises(RuntimeError, match="context_ids out of range: pass 0 to 7"):
+            embedding(torch.tensor(bad).as_subclass(OnCuda), 2)
 
 
-def test_a_late_check_lets_the_gradient_through():
-    embedding = ContextEmbedding(8, 4)
-    embedding._check_later(torch.tensor([0, 2, 2])).sum().backward()
-    # Each row's gradient is how often its id occurs.
-    torch.testing.assert_close(embedding.weight.grad[:, 0], torch.tensor([1.0, 0, 2, 0, 0, 0, 0, 0]))
+LAST_BATCH = """
+import torch
+from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
+embedded = ContextEmbedding(8, 4).cuda()(torch.tensor([3, 8]).cuda(), 2)
+print("the outputs are not there yet", flush=True)
+print(embedded.cpu())
+"""
 
 
-def test_a_late_check_goes_on_in_training_after_inference():
-    embedding = ContextEmbedding(8, 4)
-    with torch.inference_mode():
-        embedding._check_later(torch.tensor([1]))
-    embedding._check_later(torch.tensor([1])).sum().backward()
-    assert embedding.weight.grad[1].eq(1).all()
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_on_a_gpu_an_id_out_of_range_in_the_last_batch_is_an_error(repo_root):
+    run = subprocess.run([sys.executable, "-c", LAST_BATCH], cwd=repo_root, capture_output=True, text=True)
+    assert run.stdout == "the outputs are not there yet\n"
+    assert "context_ids out of range: pass 0 to 7" in run.stderr
+    assert "device-side assert" in run.stderr
 
 
 @pytest.mark.parametrize(

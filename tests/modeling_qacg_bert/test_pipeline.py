@@ -122,6 +122,20 @@ def test_answers_are_those_of_each_row_alone(make_pipe, kind, changes, batch_siz
             assert answer["truncated"] is (len(text) > 200)
 
 
+def test_the_label_that_says_none_may_have_any_name(make_pipe):
+    for answer in make_pipe(none_label="negative")(TEXTS[2], return_all=True):
+        assert answer["present"] == pytest.approx(1 - answer["probabilities"]["negative"])
+        assert list(answer["sentiment"]) == ["none", "positive"]
+    labels = [answer["label"] for answer in make_pipe()(TEXTS[2], return_all=True)]
+    for none_label in ("none", "positive", "negative"):
+        given = make_pipe(none_label=none_label)(TEXTS[2])
+        assert [answer["label"] for answer in given] == [label for label in labels if label != none_label]
+    without = make_pipe(none_label=None)
+    assert [answer["label"] for answer in without(TEXTS[2])] == labels
+    assert [answer["label"] for answer in without(TEXTS[2], abstain_below=1.0)] == [None] * len(labels)
+    assert {answer["present"] for answer in without(TEXTS[2])} == {1.0}
+
+
 @pytest.mark.parametrize(
     ("batch_size", "shapes"),
     [

@@ -2,11 +2,9 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
-import torch
 from datasets import load_dataset
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -154,22 +152,14 @@ def test_own_names_ids_aspects_and_abstentions(read, rejected, annotate, tmp_pat
     assert "the text holds 'LOCATION1', which targets gives to 'Camden'" in reject["reason"]
 
 
-@pytest.mark.parametrize("options", [{"bf16": "true"}, {"int8": True}], ids=["bf16", "int8"])
-def test_computed_in_fewer_bits(read, annotate, tmp_path: Path, corpus: Path, undisturbed: Path, options):
-    rows = read(annotate(tmp_path / "run", corpus, **options))
+def test_computed_in_fewer_bits(read, annotate, tmp_path: Path, corpus: Path, undisturbed: Path):
+    rows = read(annotate(tmp_path / "run", corpus, bf16="true"))
     exact = read(undisturbed)
     assert rows[["id", "target", "aspect"]].equals(exact[["id", "target", "aspect"]])
     difference = (rows["score"] - exact["score"]).abs().max()
     assert 0 < difference < 0.05
-    with pytest.raises(ValueError, match=rf"\({next(iter(options))} was True and is now False\)"):
+    with pytest.raises(ValueError, match=r"\(bf16 was True and is now False\)"):
         annotate(tmp_path / "run", corpus)
-
-
-def test_int8_needs_a_cpu(annotate, example, tmp_path: Path, corpus: Path, monkeypatch):
-    on_a_gpu = SimpleNamespace(device=torch.device("cuda", 0))
-    monkeypatch.setattr(example("annotate"), "PartialState", lambda **_: on_a_gpu)
-    with pytest.raises(ValueError, match=r"int8 is for CPUs, and this is cuda:0: leave it out, or `accelerate launch"):
-        annotate(tmp_path / "run", corpus, int8=True)
 
 
 def test_the_size_of_the_batches_changes_no_answer(read, annotate, tmp_path: Path, corpus: Path, undisturbed: Path):

@@ -180,7 +180,6 @@ def test_what_is_neither_file_nor_folder(annotate, tmp_path: Path):
         ({"a.jsonl": '{"text": "x"}'}, {"targets": ["Soho", "A=LOCATION1"]}, "give Soho=Soho, or names only"),
         ({"a.jsonl": '{"text": "x"}'}, {"abstain_below": 2.0}, "abstain_below=2.0: give a probability"),
         ({"a.jsonl": '{"text": "x"}'}, {"shard_size": 0}, "shard_size=0: give at least 1"),
-        ({"a.jsonl": '{"text": "x"}'}, {"bf16": "true", "int8": True}, "give one of them"),
         ({"a.parquet": "no parquet"}, {}, "a.parquet cannot be read to its end"),
         ({"a.csv.gz": "no gzip"}, {}, "a.csv.gz cannot be read to its end"),
     ],
