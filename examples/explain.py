@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
 from predict import PredictArguments, check_printable, named_targets
@@ -59,4 +59,5 @@ def main(arguments: ExplainArguments):
 
 
 if __name__ == "__main__":
-    main(parse(ExplainArguments, "model", "texts"))
+    with user_errors():
+        main(parse(ExplainArguments, "model", "texts"))

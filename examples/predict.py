@@ -8,7 +8,7 @@ A text is asked about the targets that occur in it (about all aspects, where the
 
 from dataclasses import dataclass, field
 
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
 
@@ -72,4 +72,5 @@ def main(arguments: PredictArguments):
 
 
 if __name__ == "__main__":
-    main(parse(PredictArguments, "model", "texts"))
+    with user_errors():
+        main(parse(PredictArguments, "model", "texts"))
