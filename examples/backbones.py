@@ -118,13 +118,17 @@ def quietly():
     disable_progress_bar()
     if has_bars_of_downloads:
         enable_progress_bars()
-    report = logging.getLogger("transformers.modeling_utils")
-    level = report.level
-    report.setLevel(logging.ERROR)
+    logger = logging.getLogger("transformers.modeling_utils")
+    logger.addFilter(is_no_report)  # at another level it would log more, of parallel plans
     try:
         yield
     finally:
-        report.setLevel(level)
+        logger.removeFilter(is_no_report)
+
+
+def is_no_report(record: logging.LogRecord) -> bool:
+    """Whether a line of Transformers' log is other than its report of the weights that are missing."""
+    return "LOAD REPORT" not in str(record.msg)
 
 
 def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:

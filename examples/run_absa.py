@@ -91,6 +91,8 @@ RECIPE_ARGUMENTS = (
 
 def load_task(arguments: DataArguments) -> Task:
     """The data set that the arguments ask for."""
+    if arguments.dataset == "custom" and arguments.train_file is None and arguments.data_dir is None:
+        raise ValueError("dataset=custom without data: give --train_file, a csv or jsonl file, or --data_dir")
     files = {"train": arguments.train_file, "validation": arguments.validation_file, "test": arguments.test_file}
     data = load_absa_dataset(
         arguments.dataset,

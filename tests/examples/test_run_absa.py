@@ -332,6 +332,7 @@ def test_bert_single_trains_one_model_a_context(tmp_path: Path, tiny_bert: Path,
         ),
         (["{recipe}", "--model_preset", "configuration/models/cg-bert-base.json"], "is for cg_bert"),
         (["--dataset", "sentihod"], "sentihod"),
+        (["configuration/recipes/own_data.yaml"], "dataset=custom without data: give --train_file, a csv or jsonl"),
     ],
     ids=lambda value: "-".join(value)[:60] if isinstance(value, list) else "",
 )
