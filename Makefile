@@ -11,7 +11,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood space test test-slow test-oldest test-space test-lock fuzz lock audit lint format clean
+.PHONY: help install quickstart sentihood space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ sentihood: install  ## fine-tune QACG-BERT on SentiHood: make sentihood DATA_DIR
 space: install  ## start the demo on the quickstart's model, or on another: make space MODEL=folder or Hub id
 	$(if $(MODEL),,test -f outputs/quickstart/seed-42/model.safetensors || $(MAKE) quickstart)
 	$(if $(MODEL),MODEL="$(MODEL)",$(OFFLINE)) $(BIN)/python examples/space/app.py
+
+gpu:  ## measure and check what only a GPU can show, without installation: make gpu, or a stage, make gpu STAGE=kernel
+	$(OFFLINE) $(or $(wildcard $(BIN)/python),$(PYTHON)) benchmarks/gpu.py $(STAGE)
 
 test: install  ## run the tests (under 5 minutes on 2 cores)
 	$(PYTEST) $(TWO_WORKERS)

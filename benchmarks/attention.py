@@ -11,7 +11,7 @@ triton-sigmoid for the other. It has no dropout; without the package it is left 
 
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from modeling_qacg_bert.attention_qacg_bert import (
     softmax_attention_sdpa,
 )
 from modeling_qacg_bert.triton_qacg_bert import quasi_attention_triton
+from timing import print_table
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -32,6 +33,7 @@ from arguments import parse  # noqa: E402  # from examples/
 NUM_HEADS, HEAD_SIZE = 12, 64
 DROPOUT = 0.1
 TOLERANCE = 0.02  # of the largest output: bfloat16 has 8 bits
+TWO_LIBRARIES = "sdpa + triton-sigmoid"
 MEASURES = ("forward", "forward and backward", f"the same, dropout {DROPOUT}")
 
 
@@ -66,9 +68,9 @@ def contenders() -> dict[str, Callable]:
     try:
         from triton_sigmoid import sigmoid_attention  # refuses to be imported without a CUDA device
     except ImportError:
-        print("The package triton-sigmoid is not installed: its row is left out (pip install triton-sigmoid).\n")
+        pass  # `rows` says so
     else:
-        backends["sdpa + triton-sigmoid"] = of_two_libraries(sigmoid_attention)
+        backends[TWO_LIBRARIES] = of_two_libraries(sigmoid_attention)
     return {**backends, "triton": quasi_attention_triton}
 
 
@@ -129,6 +131,22 @@ def peak_mib(call: Callable) -> float:
     return (torch.cuda.max_memory_allocated() - before) / 2**20
 
 
+def errors(attention: Callable, tensors: list[torch.Tensor], key_mask: torch.Tensor | None) -> list[float]:
+    """Of the output and of each tensor's gradient, the largest error beside eager attention in float64, as a part of
+    the largest number."""
+    found = output_and_gradients(attention, tensors, key_mask)
+    expected = output_and_gradients(quasi_attention_eager, [tensor.double() for tensor in tensors], key_mask)
+    pairs = zip(found, expected, strict=True)
+    return [((one.double() - other).abs().max() / other.abs().max()).item() for one, other in pairs]
+
+
+def output_and_gradients(attention: Callable, tensors: list[torch.Tensor], key_mask: torch.Tensor | None):
+    tensors = [tensor.detach().requires_grad_() for tensor in tensors]
+    output = attention(*tensors, key_mask)[0]
+    gradient = torch.randn(output.shape, generator=torch.Generator().manual_seed(1)).to(output)
+    return [output.detach(), *torch.autograd.grad(output, tensors, gradient)]
+
+
 def check(name: str, attention: Callable, tensors: list[torch.Tensor]):
     """Stops where a backend does not compute what eager attention does in float32."""
     with torch.no_grad():
@@ -138,17 +156,12 @@ def check(name: str, attention: Callable, tensors: list[torch.Tensor]):
         sys.exit(f"{name} is off from eager attention by {difference:.1e} of the largest output")
 
 
-def main(arguments: BenchmarkArguments):
-    if not torch.cuda.is_available():
-        sys.exit("benchmarks/attention.py measures a CUDA device, and PyTorch finds none here")
-    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, bfloat16")
-    print(f"batch {arguments.batch_size}, {NUM_HEADS} heads of {HEAD_SIZE}\n")
+def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
+    """A row for each length and backend: milliseconds and MiB of each measure."""
     backends = contenders()
-    print("| length | backend | " + " | ".join(f"{measure}, ms | MiB" for measure in MEASURES) + " |")
-    print("|---|---|" + "---|---|" * len(MEASURES))
     for length in arguments.lengths:
         tensors = make_tensors(arguments.batch_size, length, "cuda", torch.bfloat16)
-        cells = {name: [] for name in backends}
+        of_backends = {name: {"length": length, "backend": name} for name in backends}
         for name, attention in backends.items():
             check(name, attention, tensors)
         for measure in MEASURES:
@@ -158,16 +171,23 @@ def main(arguments: BenchmarkArguments):
                     calls[name] = forward(attention, tensors)
                 elif measure == "forward and backward":
                     calls[name] = forward_and_backward(attention, tensors, 0.0)
-                elif "triton-sigmoid" not in name:
+                elif name != TWO_LIBRARIES:
                     calls[name] = forward_and_backward(attention, tensors, DROPOUT)
             taken = medians(calls, arguments.rounds)
-            for name in backends:
-                if name in calls:
-                    cells[name] += [f"{taken[name]:.3f}", f"{peak_mib(calls[name]):.0f}"]
-                else:
-                    cells[name] += ["", ""]
-        for name in backends:
-            print(f"| {length} | {name} | " + " | ".join(cells[name]) + " |", flush=True)
+            for name, row in of_backends.items():
+                row[f"{measure}, ms"] = taken.get(name, "")
+                row[f"{measure}, MiB"] = round(peak_mib(calls[name])) if name in calls else ""
+        yield from of_backends.values()
+    if TWO_LIBRARIES not in backends:
+        yield {"backend": TWO_LIBRARIES, f"{MEASURES[0]}, ms": "skipped: pip install triton-sigmoid"}
+
+
+def main(arguments: BenchmarkArguments):
+    if not torch.cuda.is_available():
+        sys.exit("benchmarks/attention.py measures a CUDA device, and PyTorch finds none here")
+    print(f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}, bfloat16")
+    print(f"batch {arguments.batch_size}, {NUM_HEADS} heads of {HEAD_SIZE}")
+    print_table(rows(arguments))
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ what a training step keeps for its backward pass.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
-from timing import MODELS, SIZES, inference, make_batch, make_model, medians, training_step, where
+from timing import MODELS, SIZES, inference, make_batch, make_model, medians, print_table, training_step, where
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -85,9 +85,8 @@ def print_profile(calls: dict[str, Callable], rounds: int, device: str):
     print("| all | " + " | ".join(f"{total:.3f}" for total in totals.values()) + " |\n", flush=True)
 
 
-def main(arguments: BenchmarkArguments):
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
+def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
+    """A row for each batch size, length and kind of call: milliseconds and MB of each model, and ratios to BERT."""
     device = arguments.device
     bf16 = use_bfloat16(arguments.bf16, device)
 
@@ -96,32 +95,35 @@ def main(arguments: BenchmarkArguments):
 
     models = {name: make_model(name, arguments.size, device) for name in MODELS}
     run = {name: torch.compile(model) if arguments.compile else model for name, model in models.items()}
-    precision = "bfloat16 autocast" if bf16 else "float32"
-    print(f"{arguments.size}, {precision}{', compiled' * arguments.compile}, {where(device)}\n")
-    print("| batch | length | | BERT, ms | MB | CG-BERT, ms | ratio | MB | QACG-BERT, ms | ratio | MB |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for batch_size in arguments.batch_sizes:
         for length in arguments.lengths:
             batches = {name: make_batch(model, batch_size, length, device) for name, model in models.items()}
             for kind in (inference, training_step):
                 calls = {name: kind(run[name], batches[name], autocast) for name in models}
                 taken = medians(calls, arguments.rounds, device)
-                cells = []
+                row = {"batch": batch_size, "length": length, "call": kind.__name__.replace("_", " ")}
                 for name in models:
                     middle, spread = taken[name]
-                    cells.append(f"{1000 * middle:.2f} ±{1000 * spread:.2f}")
+                    row[f"{name}, ms"] = f"{1000 * middle:.2f} ±{1000 * spread:.2f}"
                     if name != "BERT":
-                        cells.append(f"{middle / taken['BERT'][0]:.2f}")
+                        row[f"{name}, ratio"] = f"{middle / taken['BERT'][0]:.2f}"
+                    row[f"{name}, MB"] = ""
                     if device == "cuda":
-                        cells.append(f"{peak_megabytes(calls[name]):.1f}")
+                        row[f"{name}, MB"] = f"{peak_megabytes(calls[name]):.1f}"
                     elif kind is training_step and not arguments.compile:
-                        cells.append(f"{kept_megabytes(models[name], batches[name], autocast):.1f}")
-                    else:
-                        cells.append("")
-                what = kind.__name__.replace("_", " ")
-                print(f"| {batch_size} | {length} | {what} | {' | '.join(cells)} |", flush=True)
+                        row[f"{name}, MB"] = f"{kept_megabytes(models[name], batches[name], autocast):.1f}"
+                yield row
                 if arguments.profile:
                     print_profile(calls, 5, device)
+
+
+def main(arguments: BenchmarkArguments):
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    arguments.bf16 = use_bfloat16(arguments.bf16, arguments.device)
+    precision = "bfloat16 autocast" if arguments.bf16 else "float32"
+    print(f"{arguments.size}, {precision}{', compiled' * arguments.compile}, {where(arguments.device)}")
+    print_table(rows(arguments))
 
 
 if __name__ == "__main__":

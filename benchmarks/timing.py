@@ -1,9 +1,9 @@
-"""What the benchmarks of the models share: sizes, batches, what is timed, and how."""
+"""What the benchmarks of the models share: sizes, batches, what is timed, how, and the table that shows it."""
 
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification
@@ -39,11 +39,11 @@ MODELS = {
 WARM_UP = 3  # rounds that are not counted
 
 
-def make_model(name: str, size: str, device: str = "cpu", **fields) -> torch.nn.Module:
-    """A classifier with random weights, on PyTorch's fused attention."""
+def make_model(name: str, size: str, device: str = "cpu", attention: str = "sdpa", **fields) -> torch.nn.Module:
+    """A classifier with random weights."""
     config_class, model_class = MODELS[name]
     config = config_class(num_labels=3, **SIZES[size], **fields)
-    return model_class._from_config(config, attn_implementation="sdpa").to(device)
+    return model_class._from_config(config, attn_implementation=attention).to(device)
 
 
 def make_batch(model, num_texts: int, length: int, device: str = "cpu", num_contexts: int | None = None) -> dict:
@@ -125,3 +125,15 @@ def processor() -> str:
             return next(line.split(":")[1].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
+
+
+def print_table(rows: Iterable[Mapping]):
+    """Prints each row as it comes; a heading stands above the first, and above one with a new column."""
+    columns = []
+    for row in rows:
+        if not row.keys() <= set(columns):
+            columns = list(row)
+            print("\n| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
+        cells = (row.get(column, "") for column in columns)
+        cells = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells)
+        print("| " + " | ".join(cells) + " |", flush=True)

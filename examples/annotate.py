@@ -9,6 +9,9 @@ annotations-00012.parquet, whole or not at all, and with those that are no texts
 Run again, the same command goes on where it was stopped, on any number of processes, to the same rows; with other
 arguments it is refused. When all shards are there, summary.json counts them. (Machines without a common disk: bring
 their files into one folder, and run the command once more.)
+
+A text is asked about the targets that it names. Where the texts have names of their own, give them:
+--targets Camden=LOCATION1 Soho=LOCATION2.
 """
 
 import hashlib
@@ -18,6 +21,7 @@ import math
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,10 +55,10 @@ from arguments import parse, user_errors
 from backbones import load_classifier, naming
 from corpus import Columns, Reject, Row, Shards, Source, find_files, read_shards, scan, shown
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
-from modeling_qacg_bert.names_qacg_bert import OwnNames
+from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 from modeling_qacg_bert.processing_qacg_bert import is_readable
 from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
-from predict import named_targets
+from predict import looked_for, named_targets
 from quantisation import int8
 
 logger = logging.getLogger("annotate")
@@ -63,7 +67,7 @@ LONGEST_SCAN = timedelta(days=1)  # that the other processes wait for the first
 LOG_EVERY_S = 60  # where there is no terminal for a progress bar
 # Arguments that the rows depend on, beside the checkpoint and the inputs.
 RECORDED = (
-    *("text_column", "id_column", "targets", "aspects", "return_all", "abstain_below"),
+    *("text_column", "id_column", "targets", "aspects", "split_sentences", "return_all", "abstain_below"),
     *("shard_size", "batch_size", "bf16", "int8"),
 )
 
@@ -97,6 +101,10 @@ class AnnotateArguments:
         metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
     )
     aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
+    split_sentences: bool = field(
+        default=False,
+        metadata={"help": "Ask about the sentences of a text apart, with their places in it (default: whole texts)."},
+    )
     return_all: bool = field(
         default=False, metadata={"help": "Write rows with the label none too (default: what the texts speak of)."}
     )
@@ -281,25 +289,25 @@ def parts(sources: list[Source], shard_size: int, chosen: set[int]) -> Iterator[
         first_row += source.rows
 
 
-def checked(row: Row | Reject, names: OwnNames | None) -> Row | Reject:
+def checked(row: Row | Reject, pipe: AspectSentimentPipeline) -> Row | Reject:
     """A row that can be asked about, or why it cannot."""
     if isinstance(row, Reject):
         return row
     if not is_readable(row.text):
         return Reject(row.row, row.line, f"the text has nothing to read: {shown(row.text)}")
-    if names is not None:
-        try:
-            names.in_text(row.text)
-        except ValueError as error:
-            return Reject(row.row, row.line, str(error))
+    try:
+        pipe.targets_in(row.text)
+    except ValueError as error:
+        return Reject(row.row, row.line, str(error))
     return row
 
 
 def annotated(
-    pipe: AspectSentimentPipeline, part: Part, rows: list[Row], update: Callable[[], None]
+    pipe: AspectSentimentPipeline, part: Part, rows: list[Row], split_sentences: bool, update: Callable[[], None]
 ) -> dict[str, list]:
     """The columns of a shard's annotations."""
-    columns: dict[str, list] = {name: [] for name in schema(pipe.model.config.id2label.values()).names}
+    names = schema(pipe.model.config.id2label.values(), split_sentences).names
+    columns: dict[str, list] = {name: [] for name in names}
     for row, answers in zip(rows, pipe(row.text for row in rows), strict=True):
         identity = str(part.first_row + row.row) if row.id is None else row.id
         for answer in answers:
@@ -317,12 +325,14 @@ def add(columns: dict[str, list], place: dict[str, Any], answer: dict[str, Any])
 
 
 @contextmanager
-def without_bars_of_transformers() -> Iterator[None]:
-    """The pipeline would show one for each shard."""
+def without_words_of_the_pipeline() -> Iterator[None]:
+    """It would show a progress bar for each shard, and warn of each whose texts name no target."""
     before = transformers.utils.logging.is_progress_bar_enabled()
     transformers.utils.logging.disable_progress_bar()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoTargetWarning)
+            yield
     finally:
         if before:
             transformers.utils.logging.enable_progress_bar()
@@ -346,7 +356,7 @@ def stopped_with_a_line() -> Iterator[None]:
 
 
 @stopped_with_a_line()
-@without_bars_of_transformers()
+@without_words_of_the_pipeline()
 def main(arguments: AnnotateArguments):
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
     check(arguments)
@@ -366,10 +376,10 @@ def main(arguments: AnnotateArguments):
         batch_size=arguments.batch_size,
         targets=targets,
         aspects=arguments.aspects,
+        split_sentences=arguments.split_sentences,
         return_all=arguments.return_all,
         abstain_below=arguments.abstain_below,
     )
-    names = OwnNames(targets) if isinstance(targets, dict) else None
     columns = Columns(arguments.text_column, arguments.id_column)
 
     work = agreed(state, lambda: plan(arguments, columns, checkpoint_sha256))
@@ -389,13 +399,16 @@ def main(arguments: AnnotateArguments):
     progress = Progress(sum(part.texts for part in to_do), state)
     for part in to_do:
         for shard, rows in read_shards(part.source, columns, Shards(arguments.shard_size, part.shards)):
-            rows = [checked(row, names) for row in rows]
+            rows = [checked(row, pipe) for row in rows]
             rejects = [row for row in rows if isinstance(row, Reject)]
             texts = [row for row in rows if isinstance(row, Row)]
             with torch.autocast(state.device.type, torch.bfloat16, enabled=arguments.bf16):
-                answers = annotated(pipe, part, texts, progress.update)
+                answers = annotated(pipe, part, texts, arguments.split_sentences, progress.update)
             progress.update(len(rejects))
-            write_shard(output_dir, part.first_shard + shard, part.source.name, answers, rejects, of=len(rows))
+            without_target = sum(not pipe.targets_in(row.text) for row in texts)
+            write_shard(
+                output_dir, part.first_shard + shard, part.source.name, answers, rejects, len(rows), without_target
+            )
     seconds = progress.close()
     if state.is_main_process and progress.total:
         rate = progress.total / seconds
@@ -407,7 +420,11 @@ def main(arguments: AnnotateArguments):
         summary = summarise(output_dir, shards)
         write_json(output_dir / SUMMARY, summary)
         remove_partial(output_dir)
-        print(f"{summary['texts']:,} texts, {summary['annotations']:,} annotations: {output_dir}")
+        texts, without_target = summary["texts"], summary["texts_without_target"]
+        of_them = f" ({without_target:,} of them name no target)" if without_target else ""
+        print(f"{texts:,} texts{of_them}, {summary['annotations']:,} annotations: {output_dir}")
+        if texts and without_target == texts:
+            logger.warning("no text names one of %s", looked_for(targets, model.config.targets))
         if summary["rejects"]:
             print(f"{summary['rejects']:,} rows were rejected: {output_dir}/rejects-*.jsonl say why")
     state.destroy_process_group()

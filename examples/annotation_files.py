@@ -33,23 +33,26 @@ def rejects_file(output_dir: Path, shard: int) -> Path:
     return output_dir / f"rejects-{shard:05}.jsonl"
 
 
-def schema(labels: Iterable[str]) -> pa.Schema:
+def schema(labels: Iterable[str], split_sentences: bool = False) -> pa.Schema:
     """Columns of the annotations, one row a (text, target, aspect).
 
     id: of the text: the user's, or its number in the whole corpus, from 1.
     file, row: where the text stands; rows count from 1, and the header of a csv file is none.
     target, aspect: the context; the target is the user's own name where there is one, "" without targets.
-    label: the most probable label, or null for an abstention.
+    label: the most probable label, or null for an abstention, or where the target was not read (see truncated).
     score: the probability of the most probable label.
     present: P(the text speaks of the aspect).
     probability_<label>: of each label of the model, in the order of their ids.
     truncated: whether the end of the text was too long for the model and not read.
+    start, end: with `split_sentences`, the characters of the text that the row is about, [start, end).
     """
     columns = {"id": pa.string(), "file": pa.string(), "row": pa.int64()}
     columns |= {"target": pa.string(), "aspect": pa.string(), "label": pa.string()}
     columns |= {"score": pa.float32(), "present": pa.float32()}
     columns |= {f"probability_{label}": pa.float32() for label in labels}
-    return pa.schema([*columns.items(), ("truncated", pa.bool_())])
+    columns["truncated"] = pa.bool_()
+    columns |= {"start": pa.int64(), "end": pa.int64()} if split_sentences else {}
+    return pa.schema(columns.items())
 
 
 @contextmanager
@@ -97,7 +100,13 @@ def write_json(path: Path, value: Mapping):
 
 
 def write_shard(
-    output_dir: Path, shard: int, file_name: str, rows: Mapping[str, list], rejects: list[Reject], of: int
+    output_dir: Path,
+    shard: int,
+    file_name: str,
+    rows: Mapping[str, list],
+    rejects: list[Reject],
+    of: int,
+    without_target: int,
 ):
     """Writes what there is to say of a shard.
 
@@ -107,10 +116,11 @@ def write_shard(
         rows: the columns of `schema`, labels included.
         rejects: the rows that are no texts.
         of: the rows that were read.
+        without_target: the texts among them that name no target.
     """
     labels = [name.removeprefix("probability_") for name in rows if name.startswith("probability_")]
-    counts = json.dumps({"rows_read": of, "rejects": len(rejects)}).encode()
-    table = pa.table(rows, schema=schema(labels).with_metadata({COUNTS: counts}))
+    counts = json.dumps({"rows_read": of, "rejects": len(rejects), "without_target": without_target}).encode()
+    table = pa.table(rows, schema=schema(labels, "start" in rows).with_metadata({COUNTS: counts}))
     if rejects:
         with whole_or_not_at_all(rejects_file(output_dir, shard)) as file:
             for reject in rejects:
@@ -128,7 +138,7 @@ def missing_shards(output_dir: Path, shards: int) -> list[int]:
 
 def summarise(output_dir: Path, shards: int) -> dict[str, Any]:
     """Counts over all shards: what is read of them, however they came to be."""
-    read = rejects = rows = 0
+    read = rejects = without_target = rows = 0
     counts: dict[tuple, int] = {}
     for shard in range(shards):
         file = annotations_file(output_dir, shard)
@@ -142,12 +152,14 @@ def summarise(output_dir: Path, shards: int) -> dict[str, Any]:
             ) from error
         read += of_shard["rows_read"]
         rejects += of_shard["rejects"]
+        without_target += of_shard["without_target"]
         rows += table.num_rows
         for group in table.group_by(table.column_names).aggregate([([], "count_all")]).to_pylist():
             key = group["target"], group["aspect"], group["label"]
             counts[key] = counts.get(key, 0) + group["count_all"]
     return {
         "texts": read - rejects,
+        "texts_without_target": without_target,
         "rejects": rejects,
         "annotations": rows,
         "labels": [

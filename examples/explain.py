@@ -8,13 +8,15 @@ against the label; the most relevant token of a text has 1 or -1. Needs Captum: 
 """
 
 import json
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from arguments import parse, user_errors
 from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
-from predict import PredictArguments, check_printable, named_targets
+from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
+from predict import PredictArguments, check_printable, named_targets, why_not_asked
 
 
 @dataclass
@@ -41,16 +43,17 @@ def main(arguments: ExplainArguments):
         raise ValueError(f"top={arguments.top}: give a number of words, at least 1")
     check_printable(arguments.texts)
     model, tokenizer = load_classifier("model", arguments.model)
-    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
-    options = {"targets": named_targets(arguments.targets), "aspects": arguments.aspects}
-    explained = pipe(arguments.texts, explain=arguments.method, return_all=arguments.return_all, **options)
+    targets = named_targets(arguments.targets)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, targets=targets, aspects=arguments.aspects)
+    warnings.simplefilter("ignore", NoTargetWarning)  # it is said of each text
+    explained = pipe(arguments.texts, explain=arguments.method, return_all=arguments.return_all)
     for text, answers in zip(arguments.texts, explained, strict=True):
         print(text)
         if not answers:
-            print("  it speaks of nothing that it can be asked about")
+            print(f"  {why_not_asked(pipe, text, targets) or 'speaks of nothing that it can be asked about'}")
         for answer in answers:
             name = " ".join(filter(None, (answer["target"], answer["aspect"])))
-            print(f"  {name:<28} {answer['label']:<10} {most_relevant(answer['words'], arguments.top)}")
+            print(f"  {name:<28} {answer['label'] or 'not read':<10} {most_relevant(answer['words'], arguments.top)}")
     if arguments.jsonl is not None:
         arguments.jsonl.parent.mkdir(parents=True, exist_ok=True)
         with arguments.jsonl.open("w", encoding="utf-8") as file:

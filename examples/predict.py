@@ -6,11 +6,14 @@
 A text is asked about the targets that occur in it (about all aspects, where the model has no targets).
 """
 
+import warnings
 from dataclasses import dataclass, field
 
 from arguments import parse, user_errors
 from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
+from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
+from modeling_qacg_bert.processing_qacg_bert import is_readable
 
 
 @dataclass
@@ -44,6 +47,28 @@ def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
     return named
 
 
+def looked_for(targets: list[str] | dict[str, str] | None, known: list[str]) -> str:
+    """What a text has to name to be asked about, and what to do where it does not.
+
+    Args:
+        targets: as `named_targets` gives them.
+        known: the model's.
+    """
+    if isinstance(targets, dict):
+        return f"{', '.join(targets)}: give --targets the names as the texts have them"
+    asked = targets or known
+    return f"{', '.join(asked)}: map the names in the texts to them, --targets Camden={asked[0]}"
+
+
+def why_not_asked(pipe: AspectSentimentPipeline, text: str, targets: list[str] | dict[str, str] | None) -> str:
+    """Why a text is asked nothing; "" where it is asked."""
+    if not is_readable(text):
+        return "has nothing to read"
+    if not pipe.targets_in(text):
+        return f"names none of {looked_for(targets, pipe.model.config.targets)}"
+    return ""
+
+
 def check_printable(texts: list[str]):
     """That texts can be printed.
 
@@ -58,17 +83,18 @@ def check_printable(texts: list[str]):
 def main(arguments: PredictArguments):
     check_printable(arguments.texts)
     model, tokenizer = load_classifier("model", arguments.model)
-    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, return_all=True)
     targets = named_targets(arguments.targets)
-    for text, answers in zip(
-        arguments.texts, pipe(arguments.texts, targets=targets, aspects=arguments.aspects), strict=True
-    ):
+    pipe = AspectSentimentPipeline(
+        model=model, tokenizer=tokenizer, targets=targets, aspects=arguments.aspects, return_all=True
+    )
+    warnings.simplefilter("ignore", NoTargetWarning)  # it is said of each text
+    for text, answers in zip(arguments.texts, pipe(arguments.texts), strict=True):
         print(text)
         if not answers:
-            print(f"  none of {list(targets or model.config.targets or [])} occurs in it: nothing to ask")
+            print(f"  {why_not_asked(pipe, text, targets)}")
         for answer in answers:
             name = " ".join(filter(None, (answer["target"], answer["aspect"])))
-            print(f"  {name:<28} {answer['label']:<10} {answer['score']:.2f}")
+            print(f"  {name:<28} {answer['label'] or 'not read':<10} {answer['score']:.2f}")
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def features(
     With `together` an entry is a text, whose `context_ids` and `labels` are lists.
     """
     arguments = (tokenizer, contexts, rows["text"], rows["target"], rows["aspect"])
-    options = {"max_length": tokenizer.model_max_length, "mark_truncated": True}
+    options = {"max_length": tokenizer.model_max_length, "mark_read": True}
     labels = gold(rows, label_names)
     try:
         if together:
@@ -136,7 +136,7 @@ def features(
             numbers = [[number] for number in range(len(labels))]
     except ValueError as error:
         raise ValueError(f"{split} split: {error}") from error
-    num_truncated = sum(columns.pop("truncated"))
+    num_truncated = sum(read is not None for read in columns.pop("read"))
     if num_truncated:
         logger.warning(
             "%s: the ends of %d rows are cut at %d tokens", split, num_truncated, tokenizer.model_max_length

@@ -1,12 +1,11 @@
 """The Trainer, with this project's order of rows, learning rates, whole checkpoints and looks at the test split."""
 
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from datasets import Dataset
 from torch.utils.data import SequentialSampler
 from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
@@ -142,7 +141,7 @@ def compute_in_float32(trainer: Trainer):
         vars(trainer.model).pop(name, None)
 
 
-def predict(trainer: Trainer, entries: Dataset) -> np.ndarray:
+def predict(trainer: Trainer, entries: Sequence[Mapping]) -> np.ndarray:
     """Logits of the entries, (entries, labels) or (entries, most contexts, labels), without scoring them."""
     compute_metrics, trainer.compute_metrics = trainer.compute_metrics, None
     try:

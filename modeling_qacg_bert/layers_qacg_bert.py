@@ -49,7 +49,10 @@ class ContextEmbedding(nn.Embedding):
                 following call.
         """
         if context_ids is None:
-            raise ValueError(f"context_ids is missing: pass a tensor of {self._allowed(batch_size)}")
+            raise ValueError(
+                'context_ids is missing: for texts use pipeline("aspect-sentiment", model=..., '
+                f"trust_remote_code=True); or pass a tensor of {self._allowed(batch_size)}"
+            )
         if context_ids.dim() not in (1, 2) or context_ids.shape[0] != batch_size or 0 in context_ids.shape[1:]:
             raise ValueError(f"context_ids has shape {tuple(context_ids.shape)}: pass {self._allowed(batch_size)}")
         if context_ids.dtype not in (torch.int64, torch.int32):

@@ -3,16 +3,17 @@
 import re
 from collections.abc import Callable, Mapping
 
-from .processing_qacg_bert import PLACEHOLDER, Origins, occurrence
+from .processing_qacg_bert import PLACEHOLDER, Origins, occurrence, whole
 
 
 class OwnNames:
     """Names such as {"Camden": "LOCATION1"} for a model that was trained on masked places.
 
-    A name is found as whole words, whatever their case, the blanks between them and the form of an apostrophe; where
-    two names overlap, the longer one counts. Each name is asked about apart, in a text that has the model's target in
-    its place. The other names of the text get their own targets; where two have the same, the first of them that is
-    not asked about keeps it and the rest stay as they are.
+    A name is found as whole words, whatever their case, the blanks between them and the form of an apostrophe; in
+    scripts without blanks between words it is found anywhere. Where two names overlap, the longer one counts. Each
+    name is asked about apart, in a text that has the model's target in its place. The other names of the text get
+    their own targets; where two have the same, the first of them that is not asked about keeps it and the rest stay as
+    they are.
 
     Args:
         targets: the model's target for each name, any number of names for one target.
@@ -32,7 +33,7 @@ class OwnNames:
         by_length = sorted(self.targets, key=len, reverse=True)
         self.groups = {f"name{number}": name for number, name in enumerate(by_length)}
         either = "|".join(f"(?P<{group}>{_written(name)})" for group, name in self.groups.items())
-        self.pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
+        self.pattern = re.compile(either or "(?!)", re.IGNORECASE)
 
     def in_text(self, text: str) -> list[str]:
         """The names that occur in a text, in the order they were given.
@@ -71,6 +72,6 @@ class OwnNames:
 
 
 def _written(name: str) -> str:
-    """A pattern for a name: any blanks between its words, either apostrophe."""
+    """A pattern for a name: whole words, any blanks between them, either apostrophe."""
     words = (re.escape(word).replace("'", "['\N{RIGHT SINGLE QUOTATION MARK}]") for word in name.split())
-    return r"\s+".join(words)
+    return whole(name.strip(), r"\s+".join(words))

@@ -1,5 +1,6 @@
 """The pipeline task "aspect-sentiment": what texts say about each (target, aspect) that a model knows."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice
@@ -12,27 +13,43 @@ from transformers import Pipeline
 from transformers.utils import logging
 
 from .names_qacg_bert import OwnNames
-from .processing_qacg_bert import TOKENS, Contexts, Origins, encode, encode_together, is_readable
+from .processing_qacg_bert import (
+    TOKENS,
+    Contexts,
+    Origins,
+    encode,
+    encode_together,
+    is_readable,
+    is_within,
+    occurrence,
+)
 from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
+from .sentences_qacg_bert import passages, sentences
 
 TASK = "aspect-sentiment"
 NONE_LABEL = "none"  # the label that says: this text does not speak of this aspect
-PARAMETERS = ("targets", "aspects", "return_all", "abstain_below", "explain")
+PARAMETERS = ("targets", "aspects", "split_sentences", "return_all", "abstain_below", "explain")
+OF_QUESTIONS = PARAMETERS[:3]
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
 MOST_CHARACTERS = 100_000  # of a text that can be among what a model reads of it
 PROGRESS_AFTER_S = 5  # a progress bar appears where answering takes longer than this
 
 
+class NoTargetWarning(UserWarning):
+    """None of the texts of a call names a target, so that there is nothing to ask."""
+
+
 class Question(NamedTuple):
-    """One (target, aspect) of one text."""
+    """One (target, aspect) of one text, or of a passage of it."""
 
     text: str  # with the model's own targets in it
     target: str  # as the model knows it, "" where it has no targets
     aspect: str
     name: str  # the target as the user calls it
-    source: str  # the user's text
+    source: str  # the user's text, or the passage
     names: OwnNames | None  # where that has others than the model's
+    span: tuple[int, int] | None  # [start, end) of the passage in the user's text, None for texts that are not split
 
     def origins(self) -> Origins:
         """What the characters of the text stand for in the user's; of a very long one, of its beginning."""
@@ -48,6 +65,7 @@ class Asked(NamedTuple):
 
     questions: list[Question]
     single: bool
+    names_no_target: bool = False  # though there is something to read
 
 
 class AspectSentimentPipeline(Pipeline):
@@ -66,12 +84,17 @@ class AspectSentimentPipeline(Pipeline):
         so does a map-style data set of PyTorch, of so many items as its `__len__` says. Tables (DataFrames) are
         refused: give a column of theirs, or their rows.
         A text with nothing to read (empty, blanks, control characters) has no answers; a question about one is an
-        error.
+        error. Nor has a text that names no target. Where that is true of all texts of a call, a `NoTargetWarning`
+        says how to map names; of an iterator, when it ends.
 
     Parameters, at construction or in a call:
         targets: names of the targets to ask about (default: all), asked where they occur in the text; or the user's
             own names for them, {"Camden": "LOCATION1"}, see `OwnNames`.
         aspects: names of the aspects to ask about (default: all).
+        split_sentences: whether each sentence of a text is asked about apart, for texts that are longer than the
+            model reads. A sentence that names no target ("It is far too expensive.") is read and answered together
+            with those since the last one that does, and those before the first with that; `truncated` is said of
+            them together. Questions are asked of the whole text (default: False).
         return_all: whether answers with the label none are given too (default: False).
         abstain_below: answers whose score is lower have the label None and are always given (default: 0, never).
         explain: True or "gradient" to give with each answer the relevance of its words for the logit of its most
@@ -82,12 +105,14 @@ class AspectSentimentPipeline(Pipeline):
     An answer is a dict of plain Python types. Its probabilities are calibrated: see `calibration_temperature` of the
     configuration.
         target, aspect: the context; the target is the user's own name where there is one, "" without targets.
-        label: the most probable label, or None for an abstention.
+        label: the most probable label, or None for an abstention: below `abstain_below`, or of a target that stands
+            only in what is not read of a text.
         score: the probability of the most probable label.
         present: P(the text speaks of the aspect), one minus that of none; 1.0 for models without such a label.
         sentiment: P(label | present) of every label but none.
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
+        start, end: with `split_sentences`, what the answer is about: text[start:end], one sentence or several.
         words: with `explain`, the words that were read: `word`, which is text[start:end], `start`, `end`, `relevance`.
             Relevance is that of the word's tokens, in which the most relevant of the text has 1 or -1. With
             "attention" a word has, in place of it, `attention` and `quasi_term`: see `attention_of_words`.
@@ -126,13 +151,13 @@ class AspectSentimentPipeline(Pipeline):
         threshold = given.get("abstain_below", 0.0)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
             raise ValueError(f"abstain_below={_cut(repr(threshold))}: give a probability, from 0 to 1")
-        return_all = given.get("return_all", False)
-        if not isinstance(return_all, bool):
-            raise ValueError(f"return_all={_cut(repr(return_all))}: give True or False")
+        for name in ("split_sentences", "return_all"):
+            if not isinstance(given.get(name, False), bool):
+                raise ValueError(f"{name}={_cut(repr(given[name]))}: give True or False")
         explain = given.get("explain", False)
         if explain not in (False, True, *METHODS, ATTENTION):
             raise ValueError(f"explain={_cut(repr(explain))}: give True or one of {', '.join((*METHODS, ATTENTION))}")
-        of_questions = {name: given[name] for name in ("targets", "aspects") if name in given}
+        of_questions = {name: given[name] for name in OF_QUESTIONS if name in given}
         return of_questions, {}, {name: given[name] for name in given if name not in of_questions}
 
     def __call__(self, inputs: Any, *, batch_size: int | None = None, **parameters):
@@ -143,7 +168,8 @@ class AspectSentimentPipeline(Pipeline):
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(f"batch_size={_cut(repr(batch_size))}: give a number of questions, at least 1")
         if isinstance(inputs, (str, Mapping)):
-            return next(self._answers(iter([self.preprocess(inputs, **of_questions)]), 1, batch_size, **of_answers))
+            asked = self._asked([inputs], **of_questions)
+            return next(self._answers(iter(list(asked)), 1, batch_size, **of_answers))
         if hasattr(inputs, "columns"):  # of pandas, polars and others, whose tables iterate over names or columns
             raise ValueError(
                 f"the input is a table ({type(inputs).__name__}): give its column of texts, table['text'], or its "
@@ -158,38 +184,90 @@ class AspectSentimentPipeline(Pipeline):
                     f"the input is {_shown(inputs)}, which has no length: give it a __len__, or a generator"
                 )
             items = (inputs[number] for number in range(len(inputs)))
-        asked = (self.preprocess(item, number, **of_questions) for number, item in enumerate(items))
+        asked = self._asked(items, **of_questions)
         if isinstance(inputs, (list, tuple)):
             return list(self._answers(iter(list(asked)), len(inputs), batch_size, **of_answers))
         total = len(inputs) if hasattr(inputs, "__len__") else None
         return self._answers(asked, total, batch_size, **of_answers)
 
-    def preprocess(self, input_: Any, number: int = 0, targets=None, aspects: Iterable[str] | None = None) -> Asked:
+    def targets_in(self, text: str, **parameters) -> list[str]:
+        """The targets that a text can be asked about, as its user calls them; [""] where the model has no targets.
+
+        Args:
+            parameters: `targets`, as in a call.
+        Raises:
+            ValueError: as a call.
+        """
+        of_questions, _, _ = self._sanitize_parameters(**parameters)
+        targets = {**self._preprocess_params, **of_questions}.get("targets")
+        return [name for _, _, name in self._about(text, targets)] if is_readable(text) else []
+
+    def preprocess(
+        self,
+        input_: Any,
+        number: int = 0,
+        targets=None,
+        aspects: Iterable[str] | None = None,
+        split_sentences: bool = False,
+    ) -> Asked:
         """The questions of an input, which is known by its number where it is at fault."""
         contexts = Contexts.from_config(self.model.config)
         names = targets if isinstance(targets, OwnNames) else None
         try:
             if isinstance(input_, Mapping):
-                return Asked([_question(input_, contexts, names)], single=True)
+                return Asked([_question(input_, contexts, names, split_sentences)], single=True)
             if not isinstance(input_, str):
                 raise ValueError(f"it is {_shown(input_)}: give a text or a question")
             if not is_readable(input_):
                 return Asked([], single=False)
-            if names is not None:
-                about = [(names.text_about(name, input_), names.targets[name], name) for name in names.in_text(input_)]
-            else:
-                found = dict.fromkeys(target for target, _ in contexts.in_text(input_))
-                about = [(input_, target, target) for target in found if targets is None or target in targets]
+            spans = self._passages(input_, names) if split_sentences else [None]
+            parts = [(input_ if span is None else input_[slice(*span)], span) for span in spans]
+            about = [(*found, part, span) for part, span in parts for found in self._about(part, targets)]
         except ValueError as error:
             raise ValueError(f"input {number}: {error}") from error
         asked_aspects = [aspect for aspect in contexts.aspects if aspects is None or aspect in aspects]
-        return Asked(
-            [
-                Question(text, target, aspect, name, input_, names)
-                for text, target, name in about
-                for aspect in asked_aspects
-            ],
-            single=False,
+        questions = [
+            Question(text, target, aspect, name, part, names, span)
+            for text, target, name, part, span in about
+            for aspect in asked_aspects
+        ]
+        return Asked(questions, single=False, names_no_target=not about)
+
+    def _about(self, text: str, targets: OwnNames | list[str] | None) -> list[tuple[str, str, str]]:
+        """Of each target that a text names: the text as the model reads it, the target there, the user's name."""
+        if isinstance(targets, OwnNames):
+            return [(targets.text_about(name, text), targets.targets[name], name) for name in targets.in_text(text)]
+        contexts = Contexts.from_config(self.model.config)
+        found = dict.fromkeys(target for target, _ in contexts.in_text(text))
+        return [(text, target, target) for target in found if targets is None or target in targets]
+
+    def _passages(self, text: str, names: OwnNames | None) -> list[tuple[int, int]]:
+        contexts = Contexts.from_config(self.model.config)
+        if not contexts.targets:
+            return sentences(text)
+        patterns = [occurrence(target) for target in contexts.targets] if names is None else [names.pattern]
+        return passages(text, [found.span() for pattern in patterns for found in pattern.finditer(text)])
+
+    def _asked(self, inputs: Iterable, targets=None, **of_questions) -> Iterator[Asked]:
+        """What each input asks; a warning where they end, if none names a target."""
+        without_target, any_question = False, False
+        for number, input_ in enumerate(inputs):
+            asked = self.preprocess(input_, number, targets, **of_questions)
+            without_target |= asked.names_no_target
+            any_question |= bool(asked.questions)
+            yield asked
+        known = targets.targets if isinstance(targets, OwnNames) else targets
+        known = list(Contexts.from_config(self.model.config).targets if known is None else known)
+        if not without_target or any_question or not known:
+            return
+        if isinstance(targets, OwnNames):
+            remedy = "give them as they are written in the texts"
+        else:
+            remedy = f'map the names in your texts to them, targets={{"Camden": "{known[0]}"}}'
+        warnings.warn(
+            f"no text names one of the targets {_cut(', '.join(known))}, so that nothing is answered: {remedy}",
+            NoTargetWarning,
+            stacklevel=3,  # where the pipeline was called with a text or a list
         )
 
     def _answers(
@@ -224,10 +302,10 @@ class AspectSentimentPipeline(Pipeline):
         config = self.model.config
         rows, numbers = self._encode(questions)
         logits = torch.empty(len(questions), config.num_labels)
-        truncated = [False] * len(questions)
-        for own, is_truncated in zip(numbers, rows["truncated"], strict=True):
+        read = [None] * len(questions)  # how far the text of each, None for all of it
+        for own, of_row in zip(numbers, rows["read"], strict=True):
             for number in own:
-                truncated[number] = is_truncated
+                read[number] = of_row
 
         pays = len(questions) > batch_size and config.model_type != "bert"  # from the second pass on
         with self.model.with_stacked_weights() if pays else nullcontext():
@@ -246,7 +324,7 @@ class AspectSentimentPipeline(Pipeline):
                 "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "
                 "dtype=torch.float32, or another"
             )
-        return self.postprocess({"questions": questions, "logits": logits, "truncated": truncated}, **of_answers)
+        return self.postprocess({"questions": questions, "logits": logits, "read": read}, **of_answers)
 
     def _encode(self, questions: list[Question]) -> tuple[dict[str, list], list[list[int]]]:
         """Rows with lists of context ids, and the numbers of each row's questions.
@@ -257,7 +335,7 @@ class AspectSentimentPipeline(Pipeline):
         contexts = Contexts.from_config(config)
         asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
         max_length = min(config.max_position_embeddings, self.tokenizer.model_max_length)
-        options = {"max_length": max_length, "mark_truncated": True}
+        options = {"max_length": max_length, "mark_read": True}
         if config.model_type != "bert" and not config.auxiliary_sentence:
             return encode_together(self.tokenizer, contexts, *asked, **options)
         rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
@@ -279,8 +357,9 @@ class AspectSentimentPipeline(Pipeline):
             relevance = relevance_of_words(self.model, self.tokenizer, rows, labels, method, batch_size)
             found = [{word: {"relevance": value} for word, value in of_text.items()} for of_text in relevance]
         for question, answer, of_words in zip(questions, answers, found, strict=True):
+            before, _ = question.span or (0, 0)
             answer["words"] = [
-                {"word": question.source[start:end], "start": start, "end": end, **values}
+                {"word": question.source[start:end], "start": before + start, "end": before + end, **values}
                 for (start, end), values in of_words.items()
             ]
 
@@ -288,7 +367,7 @@ class AspectSentimentPipeline(Pipeline):
         return self.model(**batch).logits.float()  # (B, labels) or (B, K, labels)
 
     def postprocess(self, answered: dict, abstain_below: float = 0.0) -> list[dict]:
-        """Answers from questions, their logits (questions, labels) and whether their texts were truncated."""
+        """Answers from questions, their logits (questions, labels) and how much of each text was read."""
         config = self.model.config
         labels = [config.id2label[index] for index in range(config.num_labels)]
         scaled = answered["logits"].double() / getattr(config, "calibration_temperature", 1.0)
@@ -297,23 +376,26 @@ class AspectSentimentPipeline(Pipeline):
         sentiments = scaled[:, is_sentiment].softmax(-1)
         sentiment_labels = [label for label in labels if label != NONE_LABEL]
         answers = []
-        for question, row, sentiment, truncated in zip(
-            answered["questions"], probabilities.tolist(), sentiments.tolist(), answered["truncated"], strict=True
+        for question, row, sentiment, read in zip(
+            answered["questions"], probabilities.tolist(), sentiments.tolist(), answered["read"], strict=True
         ):
             by_label = dict(zip(labels, row, strict=True))
             best = max(by_label, key=by_label.get)
+            is_read = read is None or is_within(question.text, question.target, read)
             answers.append(
                 {
                     "target": question.name,
                     "aspect": question.aspect,
-                    "label": best if by_label[best] >= abstain_below else None,
+                    "label": best if is_read and by_label[best] >= abstain_below else None,
                     "score": by_label[best],
                     "present": 1.0 - by_label.get(NONE_LABEL, 0.0),
                     "sentiment": dict(zip(sentiment_labels, sentiment, strict=True)),
                     "probabilities": by_label,
-                    "truncated": truncated,
+                    "truncated": read is not None,
                 }
             )
+            if question.span is not None:
+                answers[-1]["start"], answers[-1]["end"] = question.span
         return answers
 
 
@@ -334,7 +416,7 @@ def batches(rows: Mapping[str, list], batch_size: int) -> Iterator[list[tuple[in
         parts = parts[size:]
 
 
-def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None) -> Question:
+def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None, split_sentences: bool) -> Question:
     """The question of a dict.
 
     Raises:
@@ -353,7 +435,7 @@ def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None) -> Que
     if names is not None and name in names.targets:
         target, text = names.targets[name], names.text_about(name, text)
     contexts.id(target, aspect)  # for what it raises
-    return Question(text, target, aspect, name, source, names)
+    return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
 
 
 def _listed(field: str, names: Iterable[str]) -> list[str]:

@@ -11,6 +11,13 @@ NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
 PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 BLANKS = re.compile(r"\s+")
+# Letters that a name may stand next to: of scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese,
+# Chinese), and of Korean, which writes its particles onto names.
+UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    r"\uac00-\ud7af\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
+)
+UNSPACED_FIRST, UNSPACED_LAST = re.compile(f"[{UNSPACED}]"), re.compile(f"[{UNSPACED}]\\Z")
 # Of a text only so many characters for each token are looked at: the memory of a tokenizer grows with all it is given.
 # A token has some five; none has more, with its blank, but for a word of over 100 letters, which is one unknown token.
 CHARACTERS_A_TOKEN = 101
@@ -95,7 +102,27 @@ def occurrence(target: str) -> re.Pattern:
     """Where a target stands in a text. Placeholders are found inside words too, as SentiHood glues some of them."""
     if PLACEHOLDER.fullmatch(target):
         return re.compile(rf"{re.escape(target)}(?!\d)")
-    return re.compile(rf"(?<!\w){re.escape(target)}(?!\w)", re.IGNORECASE)
+    return re.compile(whole(target, re.escape(target)), re.IGNORECASE)
+
+
+def whole(name: str, pattern: str) -> str:
+    """The pattern of a name, for where it is no part of a longer word.
+
+    `"Cam"` is not found in `"Camden"`, but `"Camden"` is in `"我在Camden住"`, and `"海淀"` in `"住在海淀很贵"`, where
+    only a dictionary could tell words apart.
+    """
+    before = "" if UNSPACED_FIRST.match(name) else rf"(?<![^\W{UNSPACED}])"
+    after = "" if UNSPACED_LAST.search(name) else rf"(?![^\W{UNSPACED}])"
+    return f"{before}{pattern}{after}"
+
+
+def is_within(text: str, target: str, read: int) -> bool:
+    """Whether a target stands in the part of a text that is read, so many characters of it in writing.
+
+    One that stands nowhere in the text does not stand in what is left out either.
+    """
+    found = occurrence(target).search(text) if target else None
+    return found is None or len(written_text(text[: found.end()])) <= read
 
 
 def is_readable(text: str) -> bool:
@@ -212,7 +239,7 @@ def encode(
     *,
     auxiliary_sentence: bool = True,
     max_length: int = 512,
-    mark_truncated: bool = False,
+    mark_read: bool = False,
     origins: Sequence[Origins] | None = None,
 ) -> dict[str, list]:
     """Encodes texts with one context each; the same for training and inference.
@@ -224,7 +251,8 @@ def encode(
         auxiliary_sentence: whether the context is written behind the text.
         max_length: the most tokens of a row. A longer text loses its end, the auxiliary sentence nothing; nor is
             more looked at than `CHARACTERS_A_TOKEN` for each of them.
-        mark_truncated: whether to say in `truncated`, which no model takes, what texts have lost their ends.
+        mark_read: whether to say in `read`, which no model takes, how many characters of a text in writing are read
+            where it loses its end, None where it does not.
         origins: what the characters of each text stand for, for `words`, which no model takes either.
     Returns:
         Lists of as many rows, without padding: `input_ids`, `token_type_ids`, `attention_mask` and `context_ids`. The
@@ -260,7 +288,7 @@ def encode(
             f"the special tokens; raise it to at least {taken + 1}"
         )
     columns = {name: [] for name in TOKENS}
-    truncated, words = [], []
+    read, words = [], []
     if written:
         encoded = tokenizer(
             written,
@@ -272,13 +300,22 @@ def encode(
             return_attention_mask=True,
         )
         columns = {name: encoded[name] for name in columns}
-        truncated = [cut or bool(row.overflowing) for cut, row in zip(is_cut, encoded.encodings, strict=True)]
+        read = [
+            _last_character(row) if cut or row.overflowing else None
+            for cut, row in zip(is_cut, encoded.encodings, strict=True)
+        ]
         if origins is not None:
             in_writing = [written_with_origins(text) for text in origins]
             words = [words_of(row, text) for row, text in zip(encoded.encodings, in_writing, strict=True)]
-    marks = {"truncated": truncated} if mark_truncated else {}
+    marks = {"read": read} if mark_read else {}
     marks |= {} if origins is None else {"words": words}
     return {**columns, "context_ids": context_ids, **marks}
+
+
+def _last_character(encoding) -> int:
+    """Where the last token of the first sequence of a `tokenizers.Encoding` ends."""
+    ends = (end for (_, end), sequence in zip(encoding.offsets, encoding.sequence_ids, strict=True) if sequence == 0)
+    return max(ends, default=0)
 
 
 def encode_together(
@@ -289,7 +326,7 @@ def encode_together(
     aspects: Sequence[str],
     *,
     max_length: int = 512,
-    mark_truncated: bool = False,
+    mark_read: bool = False,
 ) -> tuple[dict[str, list], list[list[int]]]:
     """Encodes each text once, with all contexts it is asked about: for models without auxiliary sentences.
 
@@ -315,7 +352,7 @@ def encode_together(
         [aspects[first] for first, *_ in numbers],
         auxiliary_sentence=False,
         max_length=max_length,
-        mark_truncated=mark_truncated,
+        mark_read=mark_read,
     )
     rows["context_ids"] = [[contexts.id(targets[number], aspects[number]) for number in own] for own in numbers]
     return rows, numbers

@@ -72,12 +72,19 @@ class Asker:
             raise ValueError(f"{given}: write what to ask about as it is written there.")
         with self.lock:
             answers = self.pipe(text, targets=named, aspects=list(aspects), return_all=True)
-        if answers[0]["truncated"]:
+        read = [answer for answer in answers if answer["label"] is not None]
+        if not read:
+            raise ValueError(f"{', '.join(present)} stands only where the text is too long for the model: shorten it.")
+        if read[0]["truncated"]:
             notes.append("The text is too long for the model: its end was not read.")
-        return Asked(text, named, answers, notes)
+        unread = dict.fromkeys(answer["target"] for answer in answers if answer["label"] is None)
+        if unread:
+            notes.append(f"Not asked about, since only the end names it: {', '.join(unread)}.")
+        return Asked(text, named, read, notes)
 
     def ask_all(self, texts: Sequence[str], names: Sequence[str], aspects: Sequence[str]) -> Iterator[list[dict]]:
-        """All answers to each text of a file; blank texts and those with nothing to ask about have none.
+        """All answers to each text of a file; blank texts and those with nothing to ask about have none,
+        nor have targets that stand only in what the model does not read of a text.
 
         Raises:
             ValueError: before the model is asked, naming the row.
@@ -96,7 +103,8 @@ class Asker:
                     answered = self.pipe(
                         [text for text, _ in alike], targets=named, aspects=list(aspects), return_all=True
                     )
-                yield from answered
+                for answers in answered:
+                    yield [answer for answer in answers if answer["label"] is not None]
 
     def explain(self, asked: Asked, target: str, aspect: str, method: str) -> Explained:
         """Why one question of a text has its answer.

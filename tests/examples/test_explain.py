@@ -13,7 +13,8 @@ def test_words_of_each_answer(run_script, tiny_classifier: Path, tmp_path: Path)
     file = tmp_path / "new" / "words.jsonl"
     options = ("--return_all", "--aspects", "price", "safety", "--top", "2", "--jsonl", file)
     lines = run_script(SCRIPT, tiny_classifier, *TEXTS, *options).stdout.splitlines()
-    assert [lines[0], *lines[3:]] == [TEXTS[0], TEXTS[1], "  it speaks of nothing that it can be asked about"]
+    unasked = "  names none of LOCATION1, LOCATION2: map the names in the texts to them, --targets Camden=LOCATION1"
+    assert [lines[0], *lines[3:]] == [*TEXTS, unasked]
     answers = [json.loads(line) for line in file.read_text().splitlines()]
     assert [answer["aspect"] for answer in answers] == ["price", "safety"]
     for line, answer in zip(lines[1:3], answers, strict=True):

@@ -16,7 +16,10 @@ def test_asks_about_the_targets_in_the_text(tiny_classifier: Path, run_script):
     assert lines[0] == "LOCATION2 is dear"
     aspects = ["general", "price", "transit-location", "safety"]
     assert [line.split()[:2] for line in lines[1:5]] == [["LOCATION2", aspect] for aspect in aspects]
-    assert lines[5:7] == ["nothing here", "  none of ['LOCATION1', 'LOCATION2'] occurs in it: nothing to ask"]
+    assert lines[5:7] == [
+        "nothing here",
+        "  names none of LOCATION1, LOCATION2: map the names in the texts to them, --targets Camden=LOCATION1",
+    ]
     assert len(lines) == 16
     label, probability = lines[1].split()[2:]
     assert label in ("none", "positive", "negative")

@@ -1,7 +1,10 @@
 """Inputs that do not fit are refused in words, and what `output_attentions` and `return_dict` give."""
 
+import re
+
 import pytest
 import torch
+from transformers import AutoTokenizer, pipeline
 
 from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
 
@@ -9,7 +12,7 @@ from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
 @pytest.mark.parametrize(
     ("context_ids", "message"),
     [
-        (None, r"context_ids is missing: pass a tensor of integers from 0 to 7, one for each of the 3 texts"),
+        (None, r"context_ids is missing: .*; or pass a tensor of integers from 0 to 7, one for each of the 3 texts"),
         (torch.tensor(1), r"context_ids has shape \(\): pass integers from 0 to 7.* shape \(3,\)"),
         (torch.tensor([0, 1]), r"context_ids has shape \(2,\): pass .* shape \(3,\)"),
         (torch.tensor([[0, 1, 2]]), r"context_ids has shape \(1, 3\): pass .* shape \(3,\), or K .* shape \(3, K\)"),
@@ -25,6 +28,14 @@ from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
 def test_context_ids_that_do_not_fit(kind, make_model, make_batch, context_ids, message):
     with pytest.raises(ValueError, match=message):
         make_model(kind)(**{**make_batch(), "context_ids": context_ids})
+
+
+def test_the_pipeline_that_the_hub_suggests_names_the_right_one(kind, make_model, tiny_bert):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    pipe = pipeline("text-classification", model=make_model(kind, vocab_size=len(tokenizer)), tokenizer=tokenizer)
+    remedy = 'context_ids is missing: for texts use pipeline("aspect-sentiment", model=..., trust_remote_code=True)'
+    with pytest.raises(ValueError, match=re.escape(remedy)):
+        pipe("LOCATION1 is dear")
 
 
 def test_context_ids_of_32_bits(kind, make_model, make_batch):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from modeling_qacg_bert import Contexts
 from modeling_qacg_bert.names_qacg_bert import OwnNames
 
 PLACES = {"Camden": "LOCATION1", "King's Cross": "LOCATION2"}
@@ -20,6 +21,33 @@ PLACES = {"Camden": "LOCATION1", "King's Cross": "LOCATION2"}
 )
 def test_names_are_found_as_whole_words(text, found):
     assert OwnNames(PLACES).in_text(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("\u4f4f\u5728\u6d77\u6dc0\u5f88\u8d35", ["\u6d77\u6dc0"]),
+        ("ABC\u6d77\u6dc0abc", ["\u6d77\u6dc0"]),
+        ("\u6211\u5728Camden\u4f4f", ["Camden"]),
+        ("\u6211\u5728Camdens\u4f4f, \u6211\u5728xCamden\u4f4f", []),
+        ("\u6771\u4eac\u306e\u6e0b\u8c37\u306f\u9ad8\u3044", ["\u6e0b\u8c37"]),  # Shibuya
+        ("\u30ab\u30e0\u30c7\u30f3\u306f\u9ad8\u3044", ["\u30ab\u30e0\u30c7\u30f3"]),
+        ("\u0e2d\u0e22\u0e39\u0e48\u0e2a\u0e22\u0e32\u0e21\u0e41\u0e1e\u0e07", ["\u0e2a\u0e22\u0e32\u0e21"]),  # Siam
+        ("\uac15\ub0a8\uc740 \ube44\uc2f8\ub2e4", ["\uac15\ub0a8"]),  # Gangnam, with its particle
+        ("\u041a\u0438\u0435\u0432\u0441\u043a\u0430\u044f", []),  # Kiev, in a longer Russian word
+        ("T3\u822a\u7ad9\u697c", ["T3"]),
+        ("T31\u822a\u7ad9\u697c", []),
+    ],
+)
+def test_scripts_without_blanks_between_words(text, found):
+    names = ["Camden", "\u6d77\u6dc0", "\u6e0b\u8c37", "\u30ab\u30e0\u30c7\u30f3", "\u0e2a\u0e22\u0e32\u0e21"]
+    names += ["\uac15\ub0a8", "\u041a\u0438\u0435\u0432", "T3"]
+    assert OwnNames(dict.fromkeys(names, "LOCATION1")).in_text(text) == found
+    assert [target for target, _ in Contexts(tuple(names), ("price",)).in_text(text)] == found
+
+
+def test_no_names_are_found_nowhere():
+    assert OwnNames({}).in_text("Camden") == []
 
 
 def test_each_name_gets_its_own_target():

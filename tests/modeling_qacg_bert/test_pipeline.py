@@ -1,6 +1,7 @@
 """The pipeline: its answers are those of the model for each row alone, whatever the batch; what goes in and out."""
 
 import json
+import warnings
 from itertools import count, islice
 
 import pandas as pd
@@ -13,6 +14,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from transformers.pipelines.pt_utils import KeyDataset
 
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
+from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
 TARGETS = ["LOCATION1", "LOCATION2"]
 ASPECTS = ["general", "price", "transit-location", "safety"]
@@ -334,6 +336,7 @@ def test_bad_inputs(pipe, inputs, message):
         ({"aspects": "price"}, ValueError, r"aspects='price': give a list, \['price'\]"),
         ({"aspects": {"price": "cost"}}, ValueError, r"aspects=\{'price': 'cost'\}: give a list, \['price'\]"),
         ({"return_all": "false"}, ValueError, "return_all='false': give True or False"),
+        ({"split_sentences": "true"}, ValueError, "split_sentences='true': give True or False"),
         ({"return_all": 1}, ValueError, "return_all=1: give True or False"),
         ({"explain": "false"}, ValueError, "explain='false': give True or one of gradient"),
         ({"batch_size": -1}, ValueError, "batch_size=-1: give a number of questions, at least 1"),
@@ -379,6 +382,130 @@ def test_a_table_is_refused_and_its_column_and_rows_are_taken(pipe, table):
     assert rounded(pipe(frame.to_dict("records"))) == [
         rounded(pipe({name: column[0] for name, column in columns.items()}))
     ]
+
+
+@pytest.fixture
+def warned():
+    """The warnings that no text names a target, since the last look."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NoTargetWarning)
+
+        def look() -> list[str]:
+            found = [str(warning.message) for warning in caught if warning.category is NoTargetWarning]
+            caught.clear()
+            return found
+
+        yield look
+
+
+REMEDY = "no text names one of the targets LOCATION1, LOCATION2, so that nothing is answered: map the names in your"
+
+
+def test_a_warning_where_no_text_of_a_call_names_a_target(pipe, warned):
+    for inputs in ("Camden is far too expensive.", ["Camden is dear", "", "Camden is safe"]):
+        pipe(inputs)
+        (message,) = warned()
+        assert message.startswith(REMEDY)
+        assert message.endswith('targets={"Camden": "LOCATION1"}')
+    answers = pipe(text for text in ["Camden", "Soho"])
+    assert warned() == []
+    assert list(answers) == [[], []]
+    assert len(warned()) == 1  # when the stream ends
+    pipe("Camden is dear", split_sentences=True)
+    assert len(warned()) == 1
+    pipe(["Camden", "Soho"], targets={"Leeds": "LOCATION1"})
+    (message,) = warned()
+    assert message.endswith(
+        "the targets Leeds, so that nothing is answered: give them as they are written in the texts"
+    )
+
+
+def test_no_warning_where_one_text_names_a_target_or_none_is_looked_for(make_pipe, pipe, warned):
+    pipe(["Camden", "LOCATION1"], aspects=["price"])
+    list(pipe(iter(["Camden", {"text": "Camden", "target": "LOCATION1", "aspect": "price"}])))
+    pipe("Camden", targets={"Camden": "LOCATION1"})
+    pipe(["", " "])
+    pipe([])
+    pipe("LOCATION1", aspects=[])
+    pipe("LOCATION1", targets=[])
+    make_pipe(targets=None)("Camden")
+    assert warned() == []
+
+
+def test_the_targets_in_a_text(make_pipe, pipe):
+    assert pipe.targets_in("LOCATION2 or LOCATION1?") == TARGETS
+    assert pipe.targets_in("LOCATION2 or LOCATION1?", targets=["LOCATION2"]) == ["LOCATION2"]
+    assert pipe.targets_in("soho", targets={"Soho": "LOCATION1"}) == ["Soho"]
+    assert pipe.targets_in("Camden") == pipe.targets_in("") == []
+    assert make_pipe(targets=None).targets_in("Camden") == [""]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_target_that_is_not_read_is_not_answered(make_pipe, together: bool):
+    pipe = make_pipe(auxiliary_sentence=not together)
+    long = "LOCATION1 " + "is safe " * 50 + "but LOCATION2 and LOCATION1 are not"
+    answers = pipe(long)
+    assert all(answer["truncated"] for answer in answers)
+    assert {answer["target"] for answer in answers if answer["label"] is not None} <= {"LOCATION1"}
+    assert [answer["aspect"] for answer in answers if answer["target"] == "LOCATION2"] == ASPECTS
+    assert all(answer["label"] is not None for answer in pipe(long, return_all=True)[:4])
+    names = {"Camden": "LOCATION1", "Soho": "LOCATION1"}
+    own = pipe("Camden " + "is safe " * 50 + "and Soho", targets=names, return_all=True)
+    assert [answer["label"] is None for answer in own] == [False] * 4 + [True] * 4
+    question = {"text": long, "target": "LOCATION2", "aspect": "price"}
+    assert pipe(question)["label"] is None
+    nowhere = pipe({**question, "text": "LOCATION1 " + "is safe " * 50})  # asked about though not found
+    assert nowhere["label"] is not None
+
+
+def test_a_target_at_the_very_end_of_what_is_read(make_pipe):
+    pipe = make_pipe(auxiliary_sentence=False)
+    for before, is_read in ((59, True), (60, False)):  # 64 tokens: [CLS], the words, location, -, 1, [SEP]
+        (answer,) = pipe("dear " * before + "LOCATION1 is safe", aspects=["price"], return_all=True)
+        assert answer["truncated"]
+        assert (answer["label"] is not None) is is_read
+
+
+def test_sentences_are_answered_as_alone(pipe):
+    text = (
+        "  Too noisy! I live in Camden. It is dear.\nDr. Who likes Soho and Camden, e.g. at 5 p.m. in May. No sleep."
+    )
+    parts = ["Too noisy! I live in Camden. It is dear.", text.split("\n")[1]]
+    names = {"Camden": "LOCATION1", "Soho": "LOCATION2"}
+    answers = pipe(text, targets=names, split_sentences=True, return_all=True)
+    assert list(answers[0]) == [*KEYS, "start", "end"]
+    assert [text[answer["start"] : answer["end"]] for answer in answers] == parts[:1] * 4 + parts[1:] * 8
+    alone = [answer for part in parts for answer in pipe(part, targets=names, return_all=True)]
+    assert rounded([{key: answer[key] for key in KEYS} for answer in answers]) == rounded(alone)
+    question = {"text": text, "target": "Soho", "aspect": "price"}
+    whole = pipe(question, targets=names, split_sentences=True)
+    assert whole == {**pipe(question, targets=names), "start": 0, "end": len(text)}
+
+
+def test_names_that_clash_with_the_text_are_refused_whether_it_is_split_or_not(pipe):
+    for text in ("LOCATION1 is dear. It is safe.", "LOCATION1 is dear. Camden is safe."):
+        with pytest.raises(ValueError, match="input 0: the text holds 'LOCATION1'"):
+            pipe(text, targets={"Camden": "LOCATION1"}, split_sentences=True)
+
+
+def test_the_sentences_of_a_long_text_are_all_read(make_pipe):
+    pipe = make_pipe()
+    text = "LOCATION1 is dear. LOCATION2 is safe. " * 50
+    assert any(answer["truncated"] for answer in pipe(text, return_all=True))
+    answers = pipe(text, split_sentences=True, return_all=True)
+    assert len(answers) == 400
+    assert not any(answer["truncated"] for answer in answers)
+    without_targets = make_pipe(targets=None)("It is dear. It is safe!", aspects=["price"], split_sentences=True)
+    for answer, span in zip(without_targets, [(0, 11), (12, 23)], strict=False):
+        assert (answer["start"], answer["end"]) == span
+
+
+def test_a_name_that_looks_like_the_end_of_a_sentence(pipe):
+    text = "Yahoo! Cafe is dear. Safe."
+    (answer,) = pipe(
+        text, targets={"Yahoo! Cafe": "LOCATION1"}, aspects=["price"], split_sentences=True, return_all=True
+    )
+    assert (answer["target"], answer["start"], answer["end"]) == ("Yahoo! Cafe", 0, len(text))
 
 
 class WithoutEnd(MapStyle):

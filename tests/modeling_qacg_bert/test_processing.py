@@ -160,13 +160,13 @@ def test_encoding_without_auxiliary_sentence(tokenizer):
 
 @pytest.mark.parametrize("aspect", ASPECTS)
 def test_a_long_text_is_cut_and_its_auxiliary_sentence_is_not(tokenizer, aspect):
-    rows = encode(tokenizer, SENTIHOOD, ["the " * 5000, "the"], ["LOCATION2"] * 2, [aspect] * 2, mark_truncated=True)
-    assert rows["truncated"] == [True, False]
+    rows = encode(tokenizer, SENTIHOOD, ["the " * 5000, "the"], ["LOCATION2"] * 2, [aspect] * 2, mark_read=True)
     ids = rows["input_ids"][0]
     assert len(ids) == 512
     ending = f" [SEP] location - 2 - {written_aspect(aspect)} [SEP]"
     num_words = 511 - len(ending.split())  # all that [CLS] and the ending leave
     assert read(tokenizer, ids) == "[CLS]" + " the" * num_words + ending
+    assert rows["read"] == [len("the " * num_words) - 1, None]
 
 
 def test_least_max_length(tokenizer):
@@ -227,19 +227,19 @@ def test_unusual_texts_are_encoded(tokenizer, text):
 def test_encoding_of_no_rows(tokenizer):
     nothing = {"input_ids": [], "token_type_ids": [], "attention_mask": [], "context_ids": []}
     assert encode(tokenizer, SENTIHOOD, [], [], []) == nothing
-    assert encode(tokenizer, SENTIHOOD, [], [], [], mark_truncated=True) == {**nothing, "truncated": []}
+    assert encode(tokenizer, SENTIHOOD, [], [], [], mark_read=True) == {**nothing, "read": []}
 
 
 def test_a_text_is_encoded_once_with_all_its_contexts(tokenizer):
     texts = ["LOCATION1 is safe", "LOCATION2 is dear", "LOCATION1 is safe"]
     targets, aspects = ["LOCATION1", "LOCATION2", "LOCATION1"], ["price", "price", "safety"]
-    rows, numbers = encode_together(tokenizer, SENTIHOOD, texts, targets, aspects, mark_truncated=True)
+    rows, numbers = encode_together(tokenizer, SENTIHOOD, texts, targets, aspects, mark_read=True)
     assert numbers == [[0, 2], [1]]
     assert rows["context_ids"] == [[1, 3], [5]]
     apart = encode(tokenizer, SENTIHOOD, texts, targets, aspects, auxiliary_sentence=False)
     for name in ("input_ids", "token_type_ids", "attention_mask"):
         assert rows[name] == apart[name][:2]
-    assert rows["truncated"] == [False, False]
+    assert rows["read"] == [None, None]
 
 
 def test_together_as_alone_bad_input_is_refused(tokenizer):
@@ -266,14 +266,14 @@ def test_of_a_very_long_text_no_more_is_looked_at_than_can_be_read(tokenizer, un
     sentence = SENTIHOOD.auxiliary_sentence("LOCATION1", "price")
     whole = tokenizer(written_text(text), sentence, truncation="only_first", max_length=40)
     tokenizer.__class__ = Counting
-    rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"], max_length=40, mark_truncated=True)
-    assert rows["truncated"] == [True]
+    rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"], max_length=40, mark_read=True)
+    assert 0 < rows["read"][0] <= 101 * 40
     assert rows["input_ids"] == [whole["input_ids"]]
     assert [len(one) for one in tokenizer.given] == [101 * 40]
 
 
 def test_what_is_left_out_after_a_very_long_word_is_said(tokenizer):
     text = "x" * 9999 + " dear"
-    rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"], max_length=40, mark_truncated=True)
-    assert rows["truncated"] == [True]
+    rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"], max_length=40, mark_read=True)
+    assert rows["read"] == [101 * 40]
     assert tokenizer.unk_token_id in rows["input_ids"][0]

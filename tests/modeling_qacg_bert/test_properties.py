@@ -1,6 +1,7 @@
 """What holds for any text whatever: of processing, of names, of the pipeline."""
 
 import random
+from itertools import pairwise
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode, written_text
 from modeling_qacg_bert.names_qacg_bert import OwnNames
 from modeling_qacg_bert.processing_qacg_bert import Origins, is_readable, written_with_origins
+from modeling_qacg_bert.sentences_qacg_bert import passages, sentences
 
 # Any code point, lone surrogates among them, which JSON can hold; and what the project itself looks for in texts.
 PIECES = ("LOCATION1", "LOCATION2", "location - 1", "Camden", "King's Cross", "\N{RIGHT SINGLE QUOTATION MARK}s", " ")
@@ -72,7 +74,7 @@ def test_rows_are_as_many_as_questions_and_fit(tokenizer, questions: list, max_l
         targets,
         aspects,
         max_length=max_length,
-        mark_truncated=True,
+        mark_read=True,
         origins=list(map(Origins.of, texts)),
     )
     assert {len(column) for column in rows.values()} == {len(questions)}
@@ -86,6 +88,21 @@ def test_rows_are_as_many_as_questions_and_fit(tokenizer, questions: list, max_l
         words = [word for word in rows["words"][row] if word is not None]
         assert words == sorted(words)
         assert all(0 <= word.start < word.end <= len(text) for word in words)
+
+
+@given(TEXT, st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)), max_size=4))
+@often
+def test_sentences_and_passages_leave_out_blanks_only(text: str, lengths: list):
+    if not is_readable(text):
+        return
+    first = len(text) - len(text.lstrip())
+    mentions = [(first + at, min(first + at + length, len(text))) for at, length in lengths if first + at < len(text)]
+    for spans in (sentences(text), passages(text, mentions)):
+        assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+        assert all(is_readable(text[start:end]) and text[start:end].strip() == text[start:end] for start, end in spans)
+        if spans:
+            kept = "".join(text[start:end] for start, end in spans)
+            assert "".join(kept.split()) == "".join(text.split())
 
 
 @pytest.fixture(scope="module")

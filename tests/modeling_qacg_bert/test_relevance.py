@@ -210,6 +210,18 @@ def test_words_stand_where_the_user_wrote_them(pipe):
         assert [text[word["start"] : word["end"]] for word in answer["words"]] == found
 
 
+def test_words_of_sentences_stand_where_the_user_wrote_them(pipe):
+    text = "Caf\u00e9s near King's Cross are dear. \U0001f642 Safe?\nBut  Camden isn't."
+    names = {"King's Cross": "LOCATION1", "Camden": "LOCATION2"}
+    options = {"aspects": ["price"], "split_sentences": True, "return_all": True, "explain": True}
+    first, second = pipe(text, targets=names, **options)
+    for answer, ends in ((first, ("Caf\u00e9s", "?")), (second, ("But", "."))):
+        assert (answer["words"][0]["word"], answer["words"][-1]["word"]) == ends
+        assert all(text[word["start"] : word["end"]] == word["word"] for word in answer["words"])
+        assert answer["start"] == answer["words"][0]["start"]
+        assert answer["end"] == answer["words"][-1]["end"]
+
+
 def test_a_name_that_is_no_placeholder_is_one_word(make_classifier, tokenizer):
     changes = {"targets": ["camden market"], "aspects": ["price"], **LABELS}
     pipe = AspectSentimentPipeline(model=make_classifier("qacg", **changes), tokenizer=tokenizer)

@@ -62,6 +62,11 @@ def test_what_is_not_asked_or_read_is_said(asker):
     assert asker.ask("Soho " + "is dear " * 60, [], ["price"]).notes == [
         "The text is too long for the model: its end was not read."
     ]
+    cut = asker.ask("Soho " + "is dear " * 60 + "but not Leeds", ["Soho", "Leeds"], ["price"])
+    assert asked_about(cut) == ["Soho"]
+    assert cut.notes[1] == "Not asked about, since only the end names it: Leeds."
+    with pytest.raises(ValueError, match="Leeds stands only where the text is too long for the model: shorten it"):
+        asker.ask("it is dear " * 60 + "in Leeds", ["Leeds"], ["price"])
 
 
 def test_many_texts(asker):

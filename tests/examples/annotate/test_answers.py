@@ -76,7 +76,7 @@ def test_rows_load_as_a_data_set(undisturbed: Path, tmp_path: Path):
     }
 
 
-def test_a_shard_without_answers_has_the_same_columns(annotate, undisturbed: Path, tmp_path: Path):
+def test_a_shard_without_answers_has_the_same_columns(annotate, undisturbed: Path, tmp_path: Path, caplog, capsys):
     (tmp_path / "texts.jsonl").write_text('{"text": "nowhere"}\n' * 3)
     folder = annotate(tmp_path / "run", tmp_path / "texts.jsonl")
     (file,) = folder.glob("annotations-*.parquet")
@@ -85,10 +85,49 @@ def test_a_shard_without_answers_has_the_same_columns(annotate, undisturbed: Pat
     assert table.schema.equals(pq.read_schema(undisturbed / "annotations-00000.parquet"))
     assert json.loads((folder / "summary.json").read_text()) == {
         "texts": 3,
+        "texts_without_target": 3,
         "rejects": 0,
         "annotations": 0,
         "labels": [],
     }
+    assert "3 texts (3 of them name no target), 0 annotations" in capsys.readouterr().out
+    remedy = (
+        "no text names one of LOCATION1, LOCATION2: map the names in the texts to them, --targets Camden=LOCATION1"
+    )
+    assert [record.getMessage() for record in caplog.records].count(remedy) == 1
+
+
+def test_texts_without_a_target_are_counted(annotate, corpus: Path, tmp_path: Path, caplog, recwarn):
+    names = {"targets": ["nowhere=LOCATION1", "12=LOCATION2"]}
+    (tmp_path / "texts.csv").write_text("text\nnowhere\nsomewhere\nit is 12\n")
+    summary = json.loads((annotate(tmp_path / "run", tmp_path / "texts.csv", **names) / "summary.json").read_text())
+    assert (summary["texts"], summary["texts_without_target"]) == (3, 1)
+    assert "names" not in caplog.text
+    annotate(tmp_path / "other", tmp_path / "texts.csv", targets=["Soho=LOCATION1"])
+    assert "no text names one of Soho: give --targets the names as the texts have them" in caplog.text
+    assert not [warning for warning in recwarn if "no text names" in str(warning.message)]
+
+
+def test_sentences_with_their_places(read, annotate, undisturbed: Path, tmp_path: Path):
+    text = "LOCATION1 is dear. It is safe!\nLOCATION2 is 3.5 miles off."
+    (tmp_path / "texts.jsonl").write_text(json.dumps({"text": text}))
+    folder = annotate(tmp_path / "run", tmp_path / "texts.jsonl", split_sentences=True, aspects=["price", "safety"])
+    rows = read(folder)
+    assert list(rows) == [*read(undisturbed), "start", "end"]
+    about = [(row.target, text[row.start : row.end]) for row in rows.itertuples()]
+    assert about == [
+        *[("LOCATION1", "LOCATION1 is dear. It is safe!")] * 2,
+        *[("LOCATION2", "LOCATION2 is 3.5 miles off.")] * 2,
+    ]
+    with pytest.raises(ValueError, match=r"\(split_sentences was True and is now False\)"):
+        annotate(tmp_path / "run", tmp_path / "texts.jsonl", aspects=["price", "safety"])
+
+
+def test_a_target_that_is_not_read_has_no_label(read, annotate, tmp_path: Path):
+    (tmp_path / "texts.jsonl").write_text(json.dumps({"text": f"LOCATION1 {'is safe ' * 600} LOCATION2"}))
+    rows = read(annotate(tmp_path / "run", tmp_path / "texts.jsonl", aspects=["price"]))
+    assert rows["truncated"].all()
+    assert rows["label"].isna().tolist() == [False, True]
 
 
 def test_own_names_ids_aspects_and_abstentions(read, rejected, annotate, tmp_path: Path):

@@ -1,0 +1,102 @@
+"""Some steps of a recipe without what it starts from: random texts, and random weights of its backbone's sizes."""
+
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from transformers import BertTokenizer, DataCollatorWithPadding, PreTrainedConfig, PrinterCallback, Trainer, set_seed
+
+from timing import SIZES
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from backbones import MINILM, MODEL_CLASSES, chosen_fields, make_config  # noqa: E402  # from examples/
+from collating import CollatorOfTexts  # noqa: E402
+from optimisation import balanced_loss  # noqa: E402
+from r_drop import show_rows_twice  # noqa: E402
+from trainer import ABSATrainer, predict  # noqa: E402
+from training_arguments import parse_arguments  # noqa: E402
+
+SIZE_OF = {MINILM: "minilm", "google-bert/bert-base-uncased": "base"}  # by model_name_or_path
+CONTEXTS_AND_LABELS = {"sentihood": (8, 3), "semeval2014": (5, 5)}  # other data has SentiHood's numbers here
+STEPS = 3
+
+
+class Rows(list):
+    """Rows as dictionaries, whose columns can be read by name, as those of a data set."""
+
+    def __getitem__(self, key):
+        return [row[key] for row in self] if isinstance(key, str) else super().__getitem__(key)
+
+
+def random_rows(count: int, config: PreTrainedConfig, together: bool) -> Rows:
+    """Texts of 16 to 64 tokens, each with one context and label, or with four."""
+    rows = Rows()
+    for _ in range(count):
+        length = random.randint(16, 64)
+        row = {"input_ids": random.choices(range(1000, config.vocab_size), k=length)}
+        row |= {"token_type_ids": [0] * length, "attention_mask": [1] * length}
+        labels = random.choices(range(config.num_labels), k=4)
+        row["labels"] = labels if together else labels[0]
+        if config.model_type != "bert":
+            contexts = random.sample(range(config.num_contexts), 4)
+            row["context_ids"] = contexts if together else contexts[0]
+        rows.append(row)
+    return rows
+
+
+def train(recipe: Path, size: str | None, *words: str) -> tuple[Trainer, np.ndarray]:
+    """Takes `STEPS` steps as run_absa.py does, scores, saves and loads a checkpoint.
+
+    Args:
+        recipe: file of configuration/recipes.
+        size: of `timing.SIZES`; None for that of the recipe's backbone.
+        words: of the command line, over the recipe.
+    Returns:
+        The Trainer, and the logits of its rows.
+    Raises:
+        KeyError: if the sizes of the recipe's backbone are not known here.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        fixed = {"output_dir": folder, "max_steps": STEPS, "logging_steps": 1, "metric_for_best_model": "loss"}
+        fixed |= {"eval_strategy": "steps", "eval_steps": STEPS, "save_strategy": "steps", "save_steps": STEPS}
+        fixed |= {"report_to": "none", "disable_tqdm": "true", "remove_unused_columns": "false"}
+        fixed["logging_nan_inf_filter"] = "false"  # which would hide a loss that is none
+        options = [f"--{name}={value}" for name, value in fixed.items()]
+        model_arguments, data, arguments = parse_arguments([str(recipe), *options, *words])
+        set_seed(arguments.seed)
+        model_type = model_arguments.model_type
+        num_contexts, num_labels = CONTEXTS_AND_LABELS.get(data.dataset, CONTEXTS_AND_LABELS["sentihood"])
+        fields = {**SIZES[size or SIZE_OF[model_arguments.model_name_or_path]]}
+        fields |= {"num_contexts": num_contexts, "num_labels": num_labels}
+        fields["num_context_layers"] = model_arguments.num_context_layers
+        for chosen in chosen_fields(model_type, model_arguments.model_preset, model_arguments.config_overrides):
+            fields |= chosen
+        config = make_config(model_type, fields, recipe.name)
+        attention = model_arguments.attn_implementation
+        model = MODEL_CLASSES[model_type]._from_config(config, attn_implementation=attention)
+        model.accepts_loss_kwargs = False  # as `load_model` has it
+        if arguments.r_drop:
+            show_rows_twice(model)
+        rows = random_rows(4 * arguments.train_batch_size, config, data.contexts_together)
+        tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding
+        trainer = ABSATrainer(
+            model=model,
+            args=arguments,
+            train_dataset=rows,
+            eval_dataset=rows,
+            data_collator=(CollatorOfTexts if data.contexts_together else DataCollatorWithPadding)(
+                tokenizer, pad_to_multiple_of=8 if arguments.bf16 else None
+            ),
+            processing_class=tokenizer,
+            balance_labels=data.class_balanced_sampling,
+            compute_loss_func=balanced_loss(rows["labels"], num_labels, arguments.label_smoothing_factor)
+            if data.class_weighted_loss
+            else None,
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+        return trainer, predict(trainer, rows)
