@@ -15,7 +15,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "examples"))
 
-from calibration import calibration_errors, fit_temperature  # noqa: E402  # from examples/
+from calibration import calibration_errors, helpful_temperature  # noqa: E402  # from examples/
 from results import percent  # noqa: E402
 
 
@@ -34,7 +34,7 @@ def row(run: Path) -> tuple[list[str], list[str]]:
     """Names and cells of a line of the table."""
     temperatures, errors = [], {"before": [], "after": []}
     for file in sorted(run.glob("seed-*/test_probabilities.parquet")):
-        temperature = fit_temperature(*logits_and_labels(file.with_name("validation_probabilities.parquet"))[:2])
+        temperature = helpful_temperature(*logits_and_labels(file.with_name("validation_probabilities.parquet"))[:2])
         logits, labels, names = logits_and_labels(file)
         temperatures.append(temperature)
         errors["before"].append(calibration_errors(logits, labels, names))

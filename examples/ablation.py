@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, layers_qacg_bert
@@ -92,4 +92,5 @@ def main(arguments: AblationArguments):
 
 
 if __name__ == "__main__":
-    main(parse(AblationArguments, "checkpoints"))
+    with user_errors():
+        main(parse(AblationArguments, "checkpoints"))

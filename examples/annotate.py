@@ -51,7 +51,7 @@ from annotation_files import (
     write_json,
     write_shard,
 )
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier, naming
 from corpus import Columns, Reject, Row, Shards, Source, find_files, read_shards, scan, shown
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
@@ -425,4 +425,5 @@ def main(arguments: AnnotateArguments):
 
 
 if __name__ == "__main__":
-    main(parse(AnnotateArguments, "checkpoint", "inputs"))
+    with user_errors():
+        main(parse(AnnotateArguments, "checkpoint", "inputs"))

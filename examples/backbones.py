@@ -4,6 +4,7 @@ import copy
 import hashlib
 import importlib.util
 import json
+import logging
 import pickle
 import re
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 from huggingface_hub.errors import StrictDataclassFieldValidationError
+from huggingface_hub.utils import are_progress_bars_disabled, enable_progress_bars
 from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
@@ -27,6 +29,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 from transformers.activations import ACT2FN
+from transformers.utils.logging import disable_progress_bar
 
 from modeling_qacg_bert import (
     CGBertConfig,
@@ -105,6 +108,29 @@ def loading(argument: str, name: str):
         ) from error
 
 
+@contextmanager
+def quietly():
+    """Loads weights without Transformers' report of what is missing, which is checked, and named, here.
+
+    From now on there are no bars of weights that are read or written; those of downloads stay.
+    """
+    has_bars_of_downloads = not are_progress_bars_disabled()
+    disable_progress_bar()
+    if has_bars_of_downloads:
+        enable_progress_bars()
+    logger = logging.getLogger("transformers.modeling_utils")
+    logger.addFilter(is_no_report)  # at another level it would log more, of parallel plans
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_no_report)
+
+
+def is_no_report(record: logging.LogRecord) -> bool:
+    """Whether a line of Transformers' log is other than its report of the weights that are missing."""
+    return "LOAD REPORT" not in str(record.msg)
+
+
 def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """A trained classifier, in evaluation mode, and its tokenizer.
 
@@ -120,7 +146,7 @@ def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedMode
     with loading(argument, name):
         config = AutoConfig.from_pretrained(name)
     _check_numbers(f"{argument}={name}", config.to_dict())
-    with loading(argument, name):
+    with loading(argument, name), quietly():
         model, found = AutoModelForSequenceClassification.from_pretrained(
             name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
         )
@@ -413,7 +439,7 @@ def load_model(backbone: str, config: PreTrainedConfig, attn_implementation: str
     """
     _check_shards("model_name_or_path", Path(backbone))
     # Under its own class the configuration knows its type; an extension's instance may carry a checkpoint's.
-    with loading("model_name_or_path", backbone):
+    with loading("model_name_or_path", backbone), quietly():
         num_layers = AutoConfig.from_pretrained(backbone, revision=revision).num_hidden_layers
         model, found = MODEL_CLASSES[type(config).model_type].from_pretrained(
             backbone,

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
+FOLDS = 5  # parts of the rows, each calibrated by the others to see whether a temperature helps
 NUM_BINS = 15  # of equal width, as in the paper
 TEMPERATURES = (0.05, 20.0)  # between which the best one is sought
 
@@ -20,13 +21,41 @@ def fit_temperature(logits: np.ndarray, labels: Sequence[int]) -> float:
         logits: (rows, labels).
         labels: gold class of each row, (rows,).
     """
-    rows, labels = np.arange(len(labels)), np.asarray(labels)
-
-    def cross_entropy(log_temperature: float) -> float:
-        return -log_softmax(logits / np.exp(log_temperature), axis=-1)[rows, labels].mean()
-
     # In 1/T the cross-entropy is convex, so that over log T it has no second valley.
-    return float(np.exp(minimize_scalar(cross_entropy, bounds=np.log(TEMPERATURES), method="bounded").x))
+    best = minimize_scalar(
+        lambda log_temperature: cross_entropy(logits / np.exp(log_temperature), labels),
+        bounds=np.log(TEMPERATURES),
+        method="bounded",
+    )
+    return float(np.exp(best.x))
+
+
+def cross_entropy(logits: np.ndarray, labels: Sequence[int]) -> float:
+    """Mean over the rows of -log P(gold), from logits (rows, labels) and gold classes (rows,)."""
+    return float(-log_softmax(logits, axis=-1)[np.arange(len(labels)), labels].mean())
+
+
+def helpful_temperature(logits: np.ndarray, labels: Sequence[int]) -> float:
+    """The temperature of `fit_temperature`, or 1 where such a one does not help rows that it was not fitted to.
+
+    Each of five parts of the rows is calibrated by the temperature of the others. It helps if over all rows both the
+    cross-entropy and the calibration error of the most probable label are less than without.
+
+    Args:
+        logits: (rows, labels), the rows of a text beside one another.
+        labels: gold class of each row, (rows,).
+    """
+    labels = np.asarray(labels)
+    if len(labels) < FOLDS:
+        return 1.0
+    calibrated = np.empty_like(logits)
+    for part in np.array_split(np.arange(len(labels)), FOLDS):
+        others = np.setdiff1d(np.arange(len(labels)), part)
+        calibrated[part] = logits[part] / fit_temperature(logits[others], labels[others])
+    helps = all(
+        error(calibrated, labels) < error(logits, labels) for error in (cross_entropy, label_calibration_error)
+    )
+    return fit_temperature(logits, labels) if helps else 1.0
 
 
 def expected_calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:
@@ -45,6 +74,12 @@ def expected_calibration_error(confidence: np.ndarray, correct: np.ndarray) -> f
     return float(np.abs(gaps).sum() / len(confidence))
 
 
+def label_calibration_error(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Calibration error of the most probable label, from logits (rows, labels) and gold classes (rows,)."""
+    probabilities = softmax(logits, axis=-1)
+    return expected_calibration_error(probabilities.max(-1), probabilities.argmax(-1) == labels)
+
+
 def calibration_errors(
     logits: np.ndarray, labels: Sequence[int], label_names: Sequence[str], none_label: str | None = "none"
 ) -> dict[str, float]:
@@ -57,7 +92,7 @@ def calibration_errors(
     """
     labels = np.asarray(labels)
     probabilities = softmax(logits, axis=-1)
-    errors = {"label": expected_calibration_error(probabilities.max(-1), probabilities.argmax(-1) == labels)}
+    errors = {"label": label_calibration_error(logits, labels)}
     if none_label in label_names:
         none = list(label_names).index(none_label)
         errors["present"] = expected_calibration_error(1 - probabilities[:, none], labels != none)

@@ -11,6 +11,7 @@ what it says must agree with them.
 import pickle
 import re
 import shutil
+import sys
 import tempfile
 import zipfile
 from collections import Counter
@@ -22,11 +23,11 @@ from safetensors.torch import load_file
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
-    HfArgumentParser,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
+from arguments import make_parser, parse_words, user_errors
 from backbones import loading
 from modeling_qacg_bert import (
     CGBertConfig,
@@ -373,9 +374,9 @@ def save(output_dir: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenize
         ) from error
 
 
-def main(argv: list[str] | None = None):
+def main(argv: list[str]):
     """Converts and saves."""
-    (arguments,) = HfArgumentParser(ConversionArguments).parse_args_into_dataclasses(argv, look_for_args_file=False)
+    (arguments,) = parse_words(make_parser(ConversionArguments), argv)
     output_dir = Path(arguments.output_dir)
     if output_dir.exists() and not output_dir.is_dir():
         raise FileExistsError(f"output_dir={output_dir} is a file: give a folder")
@@ -417,4 +418,5 @@ def main(argv: list[str] | None = None):
 
 
 if __name__ == "__main__":
-    main()
+    with user_errors():
+        main(sys.argv[1:])

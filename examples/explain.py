@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
@@ -62,4 +62,5 @@ def main(arguments: ExplainArguments):
 
 
 if __name__ == "__main__":
-    main(parse(ExplainArguments, "model", "texts"))
+    with user_errors():
+        main(parse(ExplainArguments, "model", "texts"))

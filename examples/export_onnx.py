@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier
 from modeling_qacg_bert import Contexts
 
@@ -159,4 +159,5 @@ def main(arguments: ExportArguments):
 
 
 if __name__ == "__main__":
-    main(parse(ExportArguments, "checkpoint", "output_dir"))
+    with user_errors():
+        main(parse(ExportArguments, "checkpoint", "output_dir"))

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 import plots
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
@@ -192,4 +192,5 @@ def main(arguments: FiguresArguments):
 
 
 if __name__ == "__main__":
-    main(parse(FiguresArguments, "checkpoint"))
+    with user_errors():
+        main(parse(FiguresArguments, "checkpoint"))

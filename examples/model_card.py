@@ -1,7 +1,9 @@
 """The card of a model repo: what is known of a checkpoint from its configuration and from the run that made it."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from pprint import pformat
 
 import yaml
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
@@ -125,11 +127,14 @@ class Run:
         return {name: own[name] for name in self.all_results["main_scores"] if own[name] is not None}
 
 
-def model_card(config: PreTrainedConfig, run: Run | None, repo_id: str, license: str) -> ModelCard:
+def model_card(
+    config: PreTrainedConfig, answered: list[dict] | None, run: Run | None, repo_id: str, license: str
+) -> ModelCard:
     """The card of a checkpoint; every figure in it is the run's.
 
     Args:
         config: the checkpoint's, with names of aspects and labels.
+        answered: what its pipeline answers to `example_text`; None for a baseline, which has no pipeline.
         run: what made it; without one the card has no figures and says so.
         repo_id: where the card will stand.
         license: identifier of a licence of the Hub.
@@ -146,9 +151,9 @@ def model_card(config: PreTrainedConfig, run: Run | None, repo_id: str, license:
         eval_results=eval_results(run) or None,
         widget=[{"text": example}],
     )
-    parts = [introduction(config, run), usage(config, repo_id, example), answers(config)]
+    parts = [introduction(config, run), usage(config, repo_id, example, answered), answers(config)]
     parts += (
-        [figures(run), training(run)]
+        [figures(config, run), training(run)]
         if run
         else ["## Figures\n\nNone are known: no results lay beside the checkpoint."]
     )
@@ -157,8 +162,8 @@ def model_card(config: PreTrainedConfig, run: Run | None, repo_id: str, license:
 
 
 def eval_results(run: Run | None) -> list[EvalResult]:
-    """The main scores for the Hub's model index, between 0 and 1."""
-    if run is None:
+    """The main scores for the Hub's model index, between 0 and 1; those on synthetic data are not for comparison."""
+    if run is None or run.data == SAMPLE_CORPUS:
         return []
     return [
         EvalResult(
@@ -194,8 +199,8 @@ def introduction(config: PreTrainedConfig, run: Run | None) -> str:
     return f"{name}, {what}, fine-tuned{base}{on}. It says what a text says about each aspect of each target."
 
 
-def usage(config: PreTrainedConfig, repo_id: str, example: str) -> str:
-    if config.model_type == "bert":
+def usage(config: PreTrainedConfig, repo_id: str, example: str, answered: list[dict] | None) -> str:
+    if answered is None:
         return f"""## Use
 
 ```python
@@ -222,11 +227,21 @@ from transformers import pipeline
 pipe = pipeline(
     "aspect-sentiment", model="{repo_id}", revision="COMMIT", code_revision="COMMIT", trust_remote_code=True
 )
-pipe("{example}"){own_names}
+pipe("{example}")
+{as_comment(answered)}{own_names}
 ```
 
 `AutoConfig`, `AutoModel` and `AutoModelForSequenceClassification.from_pretrained` load it with the same arguments. It
 needs PyTorch and Transformers, and nothing else."""
+
+
+def as_comment(answered: list[dict]) -> str:
+    """The first two answers as a session would show them, probabilities with two digits."""
+    shown = json.loads(json.dumps(answered[:2]), parse_float=lambda number: round(float(number), 2))
+    lines = pformat(shown, sort_dicts=False, width=110).splitlines()
+    if len(answered) > 2:
+        lines.append(f"and {len(answered) - 2} more")
+    return "\n".join(f"# {line}" for line in lines)
 
 
 def answers(config: PreTrainedConfig) -> str:
@@ -246,7 +261,7 @@ def percent(score: dict[str, float | None]) -> str:
     return f"{100 * score['mean']:.1f} ({deviation})"
 
 
-def figures(run: Run) -> str:
+def figures(config: PreTrainedConfig, run: Run) -> str:
     """The main scores of this checkpoint and of all seeds, the protocol, and the calibration."""
     seeds = list(run.all_results["seeds"])
     lines = [
@@ -259,21 +274,39 @@ def figures(run: Run) -> str:
         lines.append(f"| {name.replace('_', ' ')} | {own} | {percent(run.all_results['summary'][name])} |")
     text = "## Figures\n\n" + "\n".join(lines) + f"\n\n{run.all_results['protocol']}"
     calibration = run.results.get("calibration", {}).get(run.all_results["split"])
-    if calibration:
-        errors = "\n".join(
-            f"| {kind} | {100 * before:.1f} | {100 * calibration['after'][kind]:.1f} |"
-            for kind, before in calibration["before"].items()
-            if before is not None
+    return f"{text}\n\n{calibrated(config, run.all_results['split'], calibration)}" if calibration else text
+
+
+def calibrated(config: PreTrainedConfig, split: str, errors: dict) -> str:
+    """Whether the probabilities are calibrated, and their calibration errors on a split with and without."""
+    temperature = getattr(config, "calibration_temperature", 1.0)
+    if temperature == 1:
+        said = (
+            "The pipeline's probabilities are the model's own: a temperature fitted on the validation split did not "
+            "bring rows that it was not fitted to nearer to what they say."
         )
-        text += f"""
+    elif errors["after"]["label"] < errors["before"]["label"]:
+        said = (
+            f"The pipeline's probabilities are calibrated by one temperature, {temperature:.2f}, fitted on the "
+            "validation split."
+        )
+    else:
+        said = (
+            f"The pipeline divides logits by a temperature, {temperature:.2f}, fitted on the validation split. It did "
+            f"not help on the {split} split: do not take its probabilities for calibrated."
+        )
+    whens = ("before",) if temperature == 1 else ("before", "after")
+    rows = "\n".join(
+        f"| {kind} | " + " | ".join(f"{100 * errors[when][kind]:.1f}" for when in whens) + " |"
+        for kind, before in errors["before"].items()
+        if before is not None
+    )
+    heading = " | ".join(("error",) if temperature == 1 else whens)
+    return f"""{said} Expected calibration error on the {split} split, 15 bins:
 
-The pipeline's probabilities are calibrated by one temperature, fitted on the validation split. Expected calibration
-error on the {run.all_results["split"]} split, 15 bins:
-
-| probability of, % | before | after |
-|---|---|---|
-{errors}"""
-    return text
+| probability of, % | {heading} |
+|---{"|---" * len(whens)}|
+{rows}"""
 
 
 def training(run: Run) -> str:
@@ -284,6 +317,8 @@ def training(run: Run) -> str:
         if name not in (*PATHS, "hub_token", "model_name_or_path") and value is not None
     }
     base = {"model_name_or_path": run.base_model} if run.base_model else {}
+    if run.data == SAMPLE_CORPUS:
+        base["data_dir"] = "datasets_scripts/sample_corpus"  # without it the recipe would be for SentiHood
     recipe = yaml.safe_dump({**base, **arguments}, sort_keys=False, allow_unicode=True)
     return f"## Training\n\nOn {run.data}, which is not part of this repo.\n\n```yaml\n{recipe}```"
 

@@ -9,7 +9,7 @@ A text is asked about the targets that occur in it (about all aspects, where the
 import warnings
 from dataclasses import dataclass, field
 
-from arguments import parse
+from arguments import parse, user_errors
 from backbones import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
@@ -98,4 +98,5 @@ def main(arguments: PredictArguments):
 
 
 if __name__ == "__main__":
-    main(parse(PredictArguments, "model", "texts"))
+    with user_errors():
+        main(parse(PredictArguments, "model", "texts"))

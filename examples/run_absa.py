@@ -22,19 +22,20 @@ import numpy as np
 import torch
 import transformers
 from accelerate import PartialState
-from datasets import Dataset
+from datasets import Dataset, disable_progress_bars
 from scipy.special import softmax
 from transformers import DataCollatorWithPadding, PreTrainedConfig, set_seed
 
 import checkpoints
+from arguments import user_errors
 from backbones import build_config, load_model, load_tokenizer, resolve_backbone
-from calibration import calibration_errors, fit_temperature
+from calibration import calibration_errors, helpful_temperature
 from collating import CollatorOfTexts
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import Contexts, encode, encode_together
 from optimisation import balanced_loss
 from results import PROTOCOL, summarise, table, write_json, write_probabilities
-from tasks import Rows, Task, choose, make_task
+from tasks import Rows, Task, choose, make_task, table_of_labels
 from trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
 from training_arguments import (
     ABSATrainingArguments,
@@ -89,6 +90,8 @@ RECIPE_ARGUMENTS = (
 
 def load_task(arguments: DataArguments) -> Task:
     """The data set that the arguments ask for."""
+    if arguments.dataset == "custom" and arguments.train_file is None and arguments.data_dir is None:
+        raise ValueError("dataset=custom without data: give --train_file, a csv or jsonl file, or --data_dir")
     files = {"train": arguments.train_file, "validation": arguments.validation_file, "test": arguments.test_file}
     data = load_absa_dataset(
         arguments.dataset,
@@ -167,7 +170,7 @@ def train_one(
     """Trains a model on splits["train"], chooses its checkpoint on splits["validation"] and saves it in `folder`.
 
     With a (target, aspect) pair that is all the model knows, and accuracy on its rows chooses its checkpoint. The
-    saved configuration holds the temperature that calibrates the model on the validation split.
+    saved configuration holds the temperature that calibrates the model on the validation split, 1 if none helps.
 
     Returns:
         Logits (rows, labels) for each split but train, in float32 whatever the training had, and what is known of
@@ -244,7 +247,7 @@ def train_one(
     logits = {
         name: by_row(predict(trainer, entries), numbers[name]) for name, entries in encoded.items() if name != "train"
     }
-    temperature = fit_temperature(logits["validation"], validation_labels)
+    temperature = helpful_temperature(logits["validation"], validation_labels)
     model.config.calibration_temperature = temperature
     with checkpoints.writing(folder, arguments.should_save):
         trainer.save_model(folder)
@@ -311,11 +314,25 @@ def run_seed(seed: int, folder: Path, task: Task, *arguments) -> dict:
                 "after": calibration_errors(calibrated[name], labels, task.label_names, task.none_label),
             }
             if PartialState().is_main_process:
+                warn_of_one_answer(name, probabilities.argmax(-1), labels, task.label_names)
                 write_probabilities(folder / f"{name}_probabilities.parquet", rows, probabilities, task.label_names)
     if data_arguments.oracle:
         select_by = (training_arguments.metric_for_best_model or task.select_by).removeprefix("eval_")
         result["oracle"] = best_on_test(training["model"]["log"], select_by)
     return result
+
+
+def warn_of_one_answer(split: str, answers: np.ndarray, labels: list[int], label_names: list[str]):
+    """Says it, with the remedy, where a model answers the same to all rows of a split, (rows,), and should not."""
+    if len(set(labels)) > 1 and len(only := set(answers.tolist())) == 1:
+        logger.warning(
+            "%s: the model answers %r to all %d rows, so it is of no use yet; train it for more epochs "
+            "(--num_train_epochs, or --max_steps where the recipe has that) with --class_balanced_sampling true, as "
+            "configuration/recipes/own_data.yaml does",
+            split,
+            label_names[only.pop()],
+            len(labels),
+        )
 
 
 def best_on_test(log: Iterable[Mapping], select_by: str) -> dict[str, float] | None:
@@ -408,6 +425,7 @@ def digest(splits: Mapping[str, Rows]) -> str:
 def main(argv: list[str]):
     model_arguments, data_arguments, training_arguments = parse_arguments(argv)
     logging.basicConfig(format="%(message)s", level=logging.WARNING)
+    disable_progress_bars()
     state = PartialState()
     if not state.is_main_process:
         transformers.utils.logging.set_verbosity_error()
@@ -420,6 +438,8 @@ def main(argv: list[str]):
     task = load_task(data_arguments)
     check_scores(task, training_arguments.metric_for_best_model)
     check_oracle(task, model_arguments, data_arguments, training_arguments.metric_for_best_model)
+    if state.is_main_process:
+        print(table_of_labels(task), flush=True)
     output_dir = Path(training_arguments.output_dir)
     described = {**asdict(model_arguments), **asdict(data_arguments)}
     described |= {name: getattr(training_arguments, name) for name in RECIPE_ARGUMENTS}
@@ -473,4 +493,5 @@ def main(argv: list[str]):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    with user_errors():
+        main(sys.argv[1:])

@@ -13,8 +13,8 @@ from huggingface_hub import DatasetCardData, RepoCard
 from backbones import load_classifier
 from data_folder import check_tokens, files_within, read_dataset
 from datasets_scripts import export_parquet
-from model_card import NAMES, Run, model_card
-from modeling_qacg_bert import Contexts
+from model_card import NAMES, Run, example_text, model_card
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 from outside_text import told
 from restricted_texts import restricted_source
 from run_files import part, read_results, score
@@ -40,7 +40,11 @@ def stage_model(folder: Path, staged: Path, arguments):
         raise ValueError(f"folder={checkpoint} has no tokenizer: put the one it was trained with beside the weights")
     model.save_pretrained(staged)
     tokenizer.save_pretrained(staged)
-    card = model_card(model.config, Run.of(checkpoint), arguments.repo_id, arguments.license or "apache-2.0")
+    answered = None
+    if model.config.model_type != "bert":
+        answered = AspectSentimentPipeline(model=model, tokenizer=tokenizer)(example_text(model.config))
+    license = arguments.license or "apache-2.0"
+    card = model_card(model.config, answered, Run.of(checkpoint), arguments.repo_id, license)
     card.save(staged / "README.md")
 
 

@@ -1,11 +1,13 @@
 """What a data set asks for: its rows as strings, its contexts and labels, and how its predictions are scored."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pandas as pd
 from datasets import ClassLabel, Dataset, DatasetDict
 
 from metrics.absa import absa_scores
@@ -14,7 +16,9 @@ from metrics.semeval2014 import semeval2014_scores
 from metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from metrics.sentihood import sentihood_scores
 from modeling_qacg_bert import Contexts
+from settings import cut
 
+MOST_LABELS, MOST_NAMES = 24, 400  # lines, and characters of names, that are shown of a data set
 COLUMNS = ("id", "text", "target", "aspect", "label")
 Rows = Mapping[str, list[str]]
 
@@ -85,6 +89,24 @@ def make_task(
         return Task(splits, contexts, label_names, none_label, sentihood_scores, main_scores, "strict_accuracy")
     main_scores = ["precision", "recall", "f1", "accuracy_binary", "accuracy_3way", "accuracy_4way"]
     return Task(splits, contexts, label_names, none_label, semeval2014_scores, main_scores, "f1")
+
+
+def table_of_labels(task: Task) -> str:
+    """How often each label stands in each split, how many rows and texts that are, and the targets and aspects.
+
+    Of many labels those in the middle are left out: misspelt ones are rare, and stand last.
+    """
+    counts = pd.DataFrame(
+        {name: Counter(rows["label"]) for name, rows in task.splits.items()}, index=task.label_names
+    ).fillna(0)
+    totals = pd.DataFrame(
+        {name: {"rows": len(rows["text"]), "texts": len(set(rows["text"]))} for name, rows in task.splits.items()}
+    )
+    table = pd.concat([counts.sort_values("train", ascending=False, kind="stable"), totals]).astype(int)
+    targets = cut(", ".join(task.contexts.targets) or "none", MOST_NAMES)
+    aspects = cut(", ".join(task.contexts.aspects), MOST_NAMES)
+    pairs = f"{len(task.contexts)} pairs of target and aspect; targets: {targets}; aspects: {aspects}"
+    return f"{table.to_string(max_rows=MOST_LABELS)}\n{pairs}"
 
 
 def hold_out_texts(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:

@@ -1,16 +1,21 @@
 """What a training run is asked for: three dataclasses, from a recipe and the command line, checked."""
 
+import argparse
 import json
+import logging
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, get_type_hints
 
 import torch
-from transformers import HfArgumentParser, TrainingArguments
+from transformers import TrainingArguments
 
+from arguments import make_parser, parse_words
 from backbones import MINILM, chosen_fields
 from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from settings import cut, read_settings
+
+logger = logging.getLogger("run_absa")
 
 # Arguments of the Trainer that this script answers for itself, and what to do instead.
 NOT_TAKEN = {
@@ -21,6 +26,12 @@ NOT_TAKEN = {
     "do_predict": "every run is tested",
     "resume_from_checkpoint": "the same command, given again, goes on where it stopped",
 }
+
+# What a recipe says of its own data set alone.
+OF_THE_DATA = (
+    *("data_dir", "data_version", "train_file", "validation_file", "test_file", "absent_label"),
+    *("metric", "metric_for_best_model"),
+)
 
 # What is wanted of numbers that the Trainer takes as they are, and then fails late or trains to NaN.
 NUMBERS = (
@@ -260,7 +271,7 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
         FileNotFoundError, ValueError: if the recipe is missing or cannot be read, is no mapping or holds an unknown
             name, or a value is out of its range.
     """
-    parser = HfArgumentParser((ModelArguments, DataArguments, ABSATrainingArguments))
+    parser = make_parser(ModelArguments, DataArguments, ABSATrainingArguments)
     if argv and argv[0].endswith((".yaml", ".yml", ".json")):
         recipe_file, argv = argv[0], argv[1:]
         recipe = read_settings("recipe ", recipe_file, "see configuration/recipes")
@@ -269,17 +280,28 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
         if unknown:
             raise ValueError(f"recipe {recipe_file} holds {cut(unknown)}, which are no arguments: see --help")
         check_texts(recipe_file, recipe)
+        recipe = for_dataset(recipe, argv)
         argv = [*recipe_words(recipe), *argv]  # of an argument given twice the last counts
-    try:
-        model, data, training = parser.parse_args_into_dataclasses(argv, look_for_args_file=False)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{cut(error.doc)} is given for a mapping, but is no JSON: {error}") from error
+    model, data, training = parse_words(parser, argv)
     for name, remedy in NOT_TAKEN.items():
         if getattr(training, name) != ABSATrainingArguments.__dataclass_fields__[name].default:
             raise ValueError(f"{name}={getattr(training, name)} has no effect here: {remedy}")
     if training.hub_token is not None:  # which is not shown, either
         raise ValueError("hub_token would be saved beside the checkpoints: set HF_TOKEN, or run `hf auth login`")
     return model, data, training
+
+
+def for_dataset(recipe: dict[str, Any], argv: list[str]) -> dict[str, Any]:
+    """A recipe without what it says of its data, if the command line names another data set."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--dataset")
+    own, wanted = recipe.get("dataset", DataArguments.dataset), parser.parse_known_args(argv)[0].dataset
+    left_out = [name for name in OF_THE_DATA if recipe.get(name) is not None]
+    if wanted in (None, own) or not left_out:
+        return recipe
+    told = ", ".join(f"{name}={cut(recipe[name])}" for name in left_out)
+    logger.warning("dataset=%s: of the recipe, which is for %s, %s is left out", wanted, own, told)
+    return {name: value for name, value in recipe.items() if name not in left_out}
 
 
 def check_contexts(model: ModelArguments, data: DataArguments):

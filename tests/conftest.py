@@ -182,7 +182,10 @@ def run_here(repo_root: Path, monkeypatch, capsys) -> Callable[..., str]:
         monkeypatch.syspath_prepend(str((repo_root / script).parent))
         monkeypatch.setattr(sys, "argv", [script, *map(str, words)])
         capsys.readouterr()
-        runpy.run_path(str(repo_root / script), run_name="__main__")
+        try:
+            runpy.run_path(str(repo_root / script), run_name="__main__")
+        except SystemExit as stopped:
+            raise stopped.__cause__ or stopped from None  # the error that the script has shown in one line
         return capsys.readouterr().out
 
     return run

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -37,14 +38,14 @@ def test_python_snippets_print_what_the_readme_says(tiny_bert: Path, tiny_classi
 
 def test_own_data_as_the_readme_shows_it(tiny_bert: Path, tmp_path: Path, run_script):
     (csv,) = blocks("csv")
-    command = next(block for block in blocks("bash") if "--dataset custom" in block)
+    command = next(block for block in blocks("bash") if "own_data.yaml" in block)
     for name in ("train.csv", "dev.csv", "test.csv"):
         (tmp_path / name).write_text(csv)
         command = command.replace(name, str(tmp_path / name))
-    words = command.replace("outputs/own", str(tmp_path / "own")).split()
-    assert words.pop(0) == "python"
-    quick = ("--num_train_epochs", "1", "--model_name_or_path", tiny_bert)
-    assert "macro_f1" in run_script(*words, *quick).stdout
+    training, asking = command.replace("outputs/own", str(tmp_path / "own")).splitlines()
+    quick = ("--max_steps=2", "--eval_steps=1", "--save_steps=1", "--model_name_or_path", tiny_bert)
+    assert "macro_f1" in run_script(*training.removeprefix("python ").split(), *quick).stdout
+    assert "food" in run_script(*shlex.split(asking.removeprefix("python "))).stdout
 
 
 @pytest.mark.slow

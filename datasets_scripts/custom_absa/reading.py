@@ -39,6 +39,7 @@ def _csv_records(file: Path) -> Iterator[tuple[int, dict]]:
         for cells in reader:
             if cells and header is None:
                 header = [cell.strip() for cell in cells]
+                _check_separator(file, line, header)
                 _check_columns(file, line, header)
             elif cells:
                 if len(cells) != len(header):
@@ -83,6 +84,15 @@ def _object(pairs: list[tuple[str, object]]) -> dict:
 
 
 READERS = {".csv": _csv_records, ".jsonl": _jsonl_records}
+
+
+def _check_separator(file: Path, line: int, header: list[str]) -> None:
+    for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+        if len(header) == 1 and separator in header[0]:
+            raise ValueError(
+                f"{file}, line {line}: {shown(header[0])} is one column; separated by {name}? Save the file with "
+                f"commas: pandas.read_csv(file, sep={separator!r}).to_csv(file, index=False)"
+            )
 
 
 def _check_columns(file: Path, line: int, columns: list[str]) -> None:

@@ -60,3 +60,20 @@ def test_errors_of_certain_answers(calibration):
 def test_labels_without_none(calibration):
     errors = calibration.calibration_errors(np.array([[1.0, 0.0], [0.0, 2.0]]), [0, 1], ["good", "bad"])
     assert list(errors) == ["label"]
+
+
+def test_a_temperature_is_kept_where_it_helps_rows_that_it_was_not_fitted_to(calibration, drawn):
+    logits, labels = drawn
+    assert calibration.helpful_temperature(logits, labels) == calibration.fit_temperature(logits, labels)
+    assert calibration.helpful_temperature(logits[:3], labels[:3]) == 1.0
+
+
+def test_few_rows_that_are_calibrated_seldom_get_a_temperature(calibration, drawn):
+    logits, labels = drawn
+    parts = [slice(start, start + 40) for start in range(0, 800, 40)]
+    temperatures = [calibration.helpful_temperature(logits[part] / 2.5, labels[part]) for part in parts]
+    assert temperatures.count(1.0) >= 14
+    fitted = [calibration.fit_temperature(logits[part] / 2.5, labels[part]) for part in parts]
+    assert max(fitted) > 1.3  # what would have been kept
+    overconfident = [calibration.helpful_temperature(logits[part], labels[part]) for part in parts]
+    assert overconfident.count(1.0) <= 2

@@ -1,13 +1,17 @@
 """examples/publish.py without a Hub: what would be uploaded, the card, and what is refused."""
 
+import ast
 import json
 import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from huggingface_hub import DatasetCard, ModelCard
+
+from modeling_qacg_bert import AspectSentimentPipeline
 
 SCRIPT = "examples/publish.py"
 CODE = {
@@ -56,8 +60,7 @@ def test_the_card_has_the_figures_of_the_run(published_model):
     assert results["protocol"] in card
     calibration = json.loads((run / "seed-2" / "results.json").read_text())["calibration"]["test"]
     for kind in ("label", "present", "sentiment"):
-        before, after = calibration["before"][kind], calibration["after"][kind]
-        assert f"| {kind} | {100 * before:.1f} | {100 * after:.1f} |" in card
+        assert f"| {kind} | {100 * calibration['before'][kind]:.1f} |" in card
 
 
 def test_the_card_says_how_to_load_and_no_path_of_this_machine(published_model, tmp_path):
@@ -69,6 +72,48 @@ def test_the_card_says_how_to_load_and_no_path_of_this_machine(published_model, 
     for path in (run, tmp_path, Path.home()):
         assert str(path) not in card
     assert not re.search(r"(data_dir|model_name_or_path):", card)
+
+
+@pytest.mark.parametrize(
+    ("temperature", "after", "said", "row"),
+    [
+        (1.5, 0.1, "probabilities are calibrated by one temperature, 1.50", "| label | 20.0 | 10.0 |"),
+        (1.5, 0.3, "did not help on the test split: do not take its probabilities", "| label | 20.0 | 30.0 |"),
+        (1.0, 0.2, "probabilities are the model's own", "| label | 20.0 |"),
+    ],
+    ids=["helped", "did not help", "none"],
+)
+def test_the_card_says_calibrated_only_of_what_is(example, temperature: float, after: float, said: str, row: str):
+    errors = {"before": {"label": 0.2, "present": None}, "after": {"label": after, "present": None}}
+    text = example("model_card").calibrated(SimpleNamespace(calibration_temperature=temperature), "test", errors)
+    assert said in text
+    assert text.endswith(f"|\n{row}")
+
+
+def test_the_card_shows_what_the_model_answers(published_model, example):
+    run, _, card = published_model
+    model, tokenizer = example("backbones").load_classifier("run", str(run / "seed-2"))
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    answers = pipe("LOCATION1 is expensive, but I always felt safe there.")
+    shown = re.search(r'^pipe\("LOCATION1 .*"\)\n((?:# .*\n)+)', card, flags=re.MULTILINE)[1].replace("# ", "")
+    told = ast.literal_eval(shown.split("\nand ")[0])
+    assert [(answer["aspect"], answer["label"]) for answer in told] == [
+        (answer["aspect"], answer["label"]) for answer in answers[:2]
+    ]
+    assert [answer["score"] for answer in told] == pytest.approx([answer["score"] for answer in answers[:2]], abs=0.01)
+
+
+def test_figures_on_the_sample_corpus_are_called_synthetic_and_enter_no_index(published_model, tmp_path, run_here):
+    run = tmp_path / "run"
+    shutil.copytree(published_model[0] / "seed-2", run / "seed-2")
+    results = json.loads((published_model[0] / "all_results.json").read_text())
+    results["arguments"]["data_dir"] = "datasets_scripts/sample_corpus"
+    (run / "all_results.json").write_text(json.dumps(results))
+    _, card = dry_run(run_here, "model", run / "seed-2", "alice/m")
+    assert not ModelCard(card).data.eval_results
+    assert "SentiHood" not in card
+    assert "On sample corpus (synthetic)" in card
+    assert "data_dir: datasets_scripts/sample_corpus" in card
 
 
 def test_a_checkpoint_without_results_has_no_figures(tiny_classifier: Path, run_here):

@@ -99,3 +99,29 @@ def test_whole_texts_are_held_out_where_there_is_no_validation_split(tasks):
     assert len({tuple(held_out(seed)) for seed in range(5)}) > 1
     with pytest.raises(ValueError, match=r"validation_fraction=0.01 of 10 training texts is 0"):
         tasks.make_task(data, "absa", 0.01, 0)
+
+
+def test_a_misspelt_label_is_seen_among_the_counts(tasks):
+    names = ["none", "positive", "negative", "positve"]
+    data = dataset(["none", "positive", "negative", "positve", "positive", "positive"], names, target="Soho")
+    data["validation"] = data["validation"].select(range(2))
+    lines = tasks.table_of_labels(tasks.make_task(data, "absa", 0.5, 0)).splitlines()
+    assert [line.split() for line in lines[:-1]] == [
+        ["train", "validation"],
+        ["positive", "3", "1"],
+        ["none", "1", "1"],
+        ["negative", "1", "0"],
+        ["positve", "1", "0"],
+        ["rows", "6", "2"],
+        ["texts", "3", "1"],
+    ]
+    assert lines[-1] == "2 pairs of target and aspect; targets: Soho; aspects: food, service"
+
+
+def test_of_many_labels_the_frequent_and_the_rare_are_shown(tasks):
+    names = [f"label {number}" for number in range(100)]
+    data = dataset([name for name in names for _ in range(3)][:-2], names)
+    table = tasks.table_of_labels(tasks.make_task(data, "absa", 0.5, 0))
+    assert len(table.splitlines()) < 30
+    assert "label 0 " in table
+    assert "label 99 " in table

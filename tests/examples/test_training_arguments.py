@@ -149,3 +149,22 @@ def test_what_must_agree_with_the_backbone_waits_for_it(parse, tmp_path: Path):
         ["--model_preset", str(tmp_path / "preset.json"), "--config_overrides", "num_context_layers=18"]
     )
     assert model.config_overrides == "num_context_layers=18"
+
+
+def test_a_recipe_serves_another_data_set_without_what_it_says_of_its_own(parse, tmp_path: Path, caplog):
+    (tmp_path / "recipe.yaml").write_text(
+        "dataset: sentihood\ndata_dir: somewhere\nmetric: sentihood\nmetric_for_best_model: audit_macro_f1\n"
+        "learning_rate: 1e-3\n"
+    )
+    words = [str(tmp_path / "recipe.yaml"), "--dataset", "custom", "--train_file", "own.csv"]
+    _, data, training = parse(words)
+    assert (data.dataset, data.data_dir, data.metric, data.train_file) == ("custom", None, None, "own.csv")
+    assert (training.metric_for_best_model, training.learning_rate) == (None, 1e-3)
+    assert caplog.messages == [
+        "dataset=custom: of the recipe, which is for sentihood, data_dir=somewhere, metric=sentihood, "
+        "metric_for_best_model=audit_macro_f1 is left out"
+    ]
+    assert parse([*words, "--metric_for_best_model=accuracy"])[2].metric_for_best_model == "accuracy"
+    caplog.clear()
+    assert parse([words[0], "--dataset=sentihood"])[1].data_dir == "somewhere"
+    assert not caplog.messages
