@@ -16,7 +16,7 @@ from .processing_qacg_bert import TOKENS, Contexts, Origins, encode, encode_toge
 from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
 
 TASK = "aspect-sentiment"
-NONE_LABEL = "none"  # of a configuration that does not say, as that of the baseline
+NONE_LABEL = "none"  # of a configuration that does not say, as that of an older baseline
 PARAMETERS = ("targets", "aspects", "return_all", "abstain_below", "explain")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
