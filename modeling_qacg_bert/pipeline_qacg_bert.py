@@ -27,7 +27,7 @@ from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_
 from .sentences_qacg_bert import passages, sentences
 
 TASK = "aspect-sentiment"
-NONE_LABEL = "none"  # of a configuration that does not say, as that of the baseline
+NONE_LABEL = "none"  # of a configuration that does not say, as that of an older baseline
 PARAMETERS = ("targets", "aspects", "split_sentences", "return_all", "abstain_below", "explain")
 OF_QUESTIONS = PARAMETERS[:3]
 BATCH_SIZE = 32
