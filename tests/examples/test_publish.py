@@ -17,7 +17,7 @@ SCRIPT = "examples/publish.py"
 CODE = {
     *("attention_qacg_bert.py", "configuration_qacg_bert.py", "layers_qacg_bert.py", "modeling_qacg_bert.py"),
     *("names_qacg_bert.py", "pipeline_qacg_bert.py", "processing_qacg_bert.py", "relevance_qacg_bert.py"),
-    "triton_qacg_bert.py",
+    *("sentences_qacg_bert.py", "triton_qacg_bert.py"),
 }
 
 
