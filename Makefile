@@ -27,8 +27,8 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 	rm -rf outputs/quickstart
 	$(OFFLINE) $(TRAIN) configuration/recipes/quickstart.yaml
 	$(OFFLINE) $(BIN)/python examples/predict.py outputs/quickstart/seed-42 \
-		"LOCATION1 is very expensive." \
-		"You can reach the centre from LOCATION1 in ten minutes, while LOCATION2 is cheap and miles from any station." \
+		"LOCATION1 is far too expensive, but I always felt safe there." \
+		"LOCATION1 is cheap, while LOCATION2 costs a fortune." \
 		"Does anyone know a good bakery in LOCATION2?"
 
 sentihood: install  ## fine-tune QACG-BERT on SentiHood: make sentihood DATA_DIR=folder (or, without, downloaded)

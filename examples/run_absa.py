@@ -28,7 +28,7 @@ from transformers import DataCollatorWithPadding, PreTrainedConfig, set_seed
 
 import checkpoints
 from arguments import user_errors
-from backbones import build_config, load_model, load_tokenizer, resolve_backbone
+from backbones import build_config, load_model, load_tokenizer, reset_pooler, resolve_backbone
 from calibration import calibration_errors, helpful_temperature
 from collating import CollatorOfTexts
 from datasets_scripts import load_absa_dataset
@@ -194,6 +194,8 @@ def train_one(
     tokenizer = load_tokenizer(backbone, config, model_arguments.model_revision)
     tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
     model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
+    if model_arguments.reset_pooler:
+        reset_pooler(model)
     encoded, numbers = {}, {}
     for name, rows in splits.items():
         encoded[name], numbers[name] = features(

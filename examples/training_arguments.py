@@ -92,6 +92,13 @@ class ModelArguments:
             "all layers, as in the paper)."
         },
     )
+    reset_pooler: bool = field(
+        default=False,
+        metadata={
+            "help": "Start the pooler from orthogonal weights, for backbones that never trained theirs: sentence "
+            "encoders such as MiniLM (default: the backbone's)."
+        },
+    )
     config_overrides: str | None = field(
         default=None,
         metadata={"help": "Fields of the configuration, e.g. context_initializer_range=0.0498,gate_bias=true."},

@@ -21,15 +21,15 @@ ASPECTS = {"general": "general", "price": "price", "transit": "transit-location"
 SEED = 11
 # Texts of each kind, counterparts among them; what the kinds are is said at the functions of the same names.
 PLAN = {
-    "one_opinion": 2000,
-    "one_place": 900,
-    "two_places": 380,
-    "comparison": 220,
-    "alike": 40,
-    "mention": 90,
-    "unknown": 130,
-    "whole": 320,
-    "silent": 320,
+    "one_opinion": 2800,
+    "one_place": 2800,
+    "two_places": 1400,
+    "comparison": 700,
+    "alike": 100,
+    "mention": 300,
+    "unknown": 350,
+    "whole": 250,
+    "silent": 290,
 }
 MOST_WORDS = 40
 # Parts of patterns: which patterns they stand for, and what these are renamed to.
@@ -287,8 +287,8 @@ def main():
         "contrast": read_sentences("contrast"),
     }
     for name, sentences in files.items():
-        text = json.dumps(sentences, indent=4, ensure_ascii=False) + "\n"
-        (output_dir / f"{name}.json").write_text(text, encoding="utf-8", newline="\n")
+        lines = ",\n".join(json.dumps(sentence, ensure_ascii=False) for sentence in sentences)
+        (output_dir / f"{name}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -93,6 +93,18 @@ def test_continued_training_keeps_the_meaning_of_the_contexts(backbones, tiny_be
         backbones.build_config("qacg_bert", str(tmp_path), Contexts(CONTEXTS.targets, ("noise",)), LABELS)
 
 
+@pytest.mark.parametrize("model_type", ["qacg_bert", "bert"])
+def test_a_pooler_that_is_reset_keeps_the_size_of_its_input(backbones, tiny_bert: Path, model_type):
+    config = backbones.build_config(model_type, str(tiny_bert), Contexts(("LOCATION1",), ("price",)), ["none", "good"])
+    model = backbones.load_model(str(tiny_bert), config, "sdpa")
+    before = {name: weight.clone() for name, weight in model.state_dict().items()}
+    backbones.reset_pooler(model)
+    weight = model.bert.pooler.dense.weight
+    torch.testing.assert_close(weight @ weight.T, torch.eye(len(weight)))
+    changed = {name for name, value in model.state_dict().items() if not value.equal(before[name])}
+    assert changed <= {"bert.pooler.dense.weight", "bert.pooler.dense.bias"}
+
+
 def test_all_missing_weights_of_bert_are_named(backbones, bert_without_pooler):
     config = QACGBertConfig.from_pretrained(bert_without_pooler, num_labels=3)
     with pytest.raises(ValueError, match=r"2 weights of BERT.*: bert.pooler.dense.bias, bert.pooler.dense.weight\."):
