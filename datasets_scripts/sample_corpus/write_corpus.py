@@ -32,6 +32,8 @@ PLAN = {
     "silent": 290,
 }
 MOST_WORDS = 40
+# As in any language, few words are said often: so many phrases of a kind, the first, are dealt so many times as often.
+COMMON, OFTEN = 12, 8
 # Parts of patterns: which patterns they stand for, and what these are renamed to.
 PARTS = {
     "{topic}": ("TOPICS",),
@@ -101,7 +103,8 @@ class Writer:
 
     def __init__(self):
         self.rng = random.Random(SEED)
-        cards = {**read_phrases(), **patterns.FORMS}
+        cards = {name: [*words[:COMMON] * (OFTEN - 1), *words] for name, words in read_phrases().items()}
+        cards |= patterns.FORMS
         for header in [header for header in cards if header.endswith(" adjective")]:
             cards[header.replace("adjective", "word")] = [words for words in cards[header] if " " not in words]
         kinds = ("ONE_PLACE", "TWO_PLACES", "LINKS")

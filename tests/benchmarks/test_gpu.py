@@ -113,7 +113,7 @@ def test_every_recipe_without_the_packages_of_data(repo_root: Path, run_script, 
         "sys.path.insert(0, 'benchmarks'); sys.argv[0] = 'benchmarks/gpu.py'; "
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
-    run_script("-c", script, "recipes", "--device", "cpu", "--output_dir", tmp_path)
+    run_script("-c", script, "recipes", "--device", "cpu", "--output_dir", tmp_path, timeout=900)
     rows = json.loads((tmp_path / "recipes.json").read_text())["rows"]
     assert [row["recipe"] for row in rows] == [path.name for path in RECIPES]
     assert {row["ok"] for row in rows} == {"yes"}
@@ -123,6 +123,6 @@ def test_every_recipe_without_the_packages_of_data(repo_root: Path, run_script, 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["determinism", "launch"])
 def test_training_stages(run_script, tmp_path: Path, stage: str):
-    run_script("benchmarks/gpu.py", stage, "--device", "cpu", "--output_dir", tmp_path)
+    run_script("benchmarks/gpu.py", stage, "--device", "cpu", "--output_dir", tmp_path, timeout=900)
     rows = json.loads((tmp_path / f"{stage}.json").read_text())["rows"]
     assert {row["ok"] for row in rows} == {"yes"}

