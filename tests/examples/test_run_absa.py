@@ -155,7 +155,7 @@ def test_figures_are_of_all_seeds_that_are_there(finished_run, tmp_path: Path, r
     folder = shutil.copytree(finished_run[0], tmp_path / "run")
     before = (folder / "all_results.json").read_text()
     (folder / "all_results.json").unlink()
-    assert run_here(SCRIPT, recipe, "--output_dir", folder, "--seeds", "2").startswith("test, %")
+    assert "\ntest, %" in run_here(SCRIPT, recipe, "--output_dir", folder, "--seeds", "2")
     assert (folder / "all_results.json").read_text() == before
 
 
