@@ -128,7 +128,7 @@ def test_two_processes_finish_what_one_began(
     )
     # Shards 3 to 9 are left, every other one is the first process's: 3, 5, 7 and 9, with 7, 7, 7 and 2 rows.
     assert "annotating, process 1 of 2: 23 texts in " in printed.stdout
-    assert f"60 texts, 240 annotations: {folder}\n" in printed.stdout
+    assert f"60 texts (15 of them name no target), 240 annotations: {folder}\n" in printed.stdout
     assert f"1 rows were rejected: {folder}/rejects-*.jsonl say why\n" in printed.stdout
     assert_same(folder, undisturbed)
 
