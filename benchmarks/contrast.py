@@ -3,13 +3,14 @@
     python benchmarks/contrast.py outputs/quickstart/seed-42 --verbose
 
 Prints how many opinions it hears with their polarity, in how many sentences it is right throughout, and how often it
-speaks of what a sentence does not mention. The sentences are `contrast.json` of the sample corpus, or any file in
-SentiHood's format.
+speaks of what a sentence does not mention: of all sentences, of those about one place, and of those about two. They
+are `contrast.json` of the sample corpus, or any file in SentiHood's format.
 """
 
 import json
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -66,17 +67,28 @@ def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool = 
     return total
 
 
+def sum_of(scores: Iterable[Score]) -> Score:
+    """The counts of several groups of sentences together."""
+    return Score(*map(sum, zip(*map(astuple, scores), strict=True)))
+
+
 def main(arguments: ContrastArguments):
     sentences = json.loads(arguments.file.read_text(encoding="utf-8"))
     model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
     pipe = AspectSentimentPipeline(model=model, tokenizer=AutoTokenizer.from_pretrained(arguments.model))
-    found = score(pipe, sentences, arguments.verbose)
-    for name, count, of in (
-        ("opinions right", found.right, found.opinions),
-        ("whole sentences right", found.whole, found.sentences),
-        ("false mentions", found.spoken_of, found.unmentioned),
-    ):
-        print(f"{name:<22} {count:>4} of {of:<4}  {100 * count / of:5.1f} %")
+    groups = {"one place": [], "two places": []}
+    for sentence in sentences:
+        groups["two places" if "LOCATION2" in sentence["text"] else "one place"].append(sentence)
+    found = {name: score(pipe, group, arguments.verbose) for name, group in groups.items()}
+    found = {"": sum_of(found.values()), **{f", {name}": scored for name, scored in found.items()}}
+    for where, scored in found.items():
+        for name, count, of in (
+            ("opinions right", scored.right, scored.opinions),
+            ("whole sentences right", scored.whole, scored.sentences),
+            ("false mentions", scored.spoken_of, scored.unmentioned),
+        ):
+            if of:
+                print(f"{name + where:<34} {count:>4} of {of:<4}  {100 * count / of:5.1f} %")
 
 
 if __name__ == "__main__":

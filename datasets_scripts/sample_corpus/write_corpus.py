@@ -167,7 +167,7 @@ class Writer:
         return self.with_counterpart(pattern, of, "one place", x, y, "aa")
 
     def with_counterpart(self, pattern, of, places, x, y, names):
-        """The pattern with two opinions, and with one turned round (both, where it is for a certain agreement)."""
+        """The pattern with two opinions, and with one turned round, or both where it fits their agreement only."""
         pairs = [(x, y)]
         pairs.append((x.turned(), y.turned()) if of is not None else (x, y.turned()))
         one, other = names
@@ -186,7 +186,7 @@ class Writer:
         return self.with_counterpart(pattern, of, "two places", x, y, "ab")
 
     def comparison(self):
-        """One place set above or below another; the same with the places exchanged; at times with a second opinion."""
+        """One place set above or below another, at times with a second opinion about one of them."""
         x = self.opinion()
         text = self.fill(self.deal("COMPARISONS"), "two places", x)
         labels = [f"a{x.sign}{x.aspect}", f"b{OPPOSITE[x.sign]}{x.aspect}"]
