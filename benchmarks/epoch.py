@@ -48,7 +48,7 @@ def train(way: str, seed: int, task, model_arguments, training_arguments) -> tup
     tokenizer = load_tokenizer(backbone, config)
     tokenizer.model_max_length = min(PADDED_TO, config.max_position_embeddings)
     rows = {
-        name: run_absa.features(name, task.splits[name], task.label_names, task.contexts, tokenizer, config, False)[0]
+        name: run_absa.features(name, task.splits[name], task.label_names, tokenizer, config, False)[0]
         for name in ("train", "validation")
     }
     with tempfile.TemporaryDirectory() as folder:

@@ -241,6 +241,7 @@ def build_config(
     label_names: list[str],
     *,
     auxiliary_sentence: bool = True,
+    symmetric_targets: bool = False,
     none_label: str | None = "none",
     num_context_layers: int | None = None,
     preset: str | None = None,
@@ -255,6 +256,7 @@ def build_config(
         contexts: the contexts of the data.
         label_names: names of the labels in the order of their ids.
         auxiliary_sentence: whether the input names its context in words.
+        symmetric_targets: whether a text is read as one about the first target, whichever it is asked about.
         none_label: the label of a text that does not speak of the context; None where there is none.
         num_context_layers: how many of the upper layers are context-guided; None for what the backbone has, or all.
         preset: a JSON file of `configuration/models`; its sizes must be the backbone's.
@@ -279,12 +281,14 @@ def build_config(
         "targets": list(contexts.targets) or None,
         "aspects": list(contexts.aspects),
         "auxiliary_sentence": auxiliary_sentence,
+        "symmetric_targets": symmetric_targets,
         "none_label": none_label,
         "id2label": dict(enumerate(label_names)),
         "label2id": {name: index for index, name in enumerate(label_names)},
     }
     if backbone_config.model_type != "bert" or fields.get("aspects"):
-        for name in ("targets", "aspects", "auxiliary_sentence", "id2label"):
+        fields.setdefault("symmetric_targets", False)  # of a baseline that was saved before there were such
+        for name in ("targets", "aspects", "auxiliary_sentence", "symmetric_targets", "id2label"):
             if fields.get(name) != described[name]:
                 raise ValueError(
                     f"model_name_or_path={backbone} was trained with {name}={fields.get(name)}, the data asks for "

@@ -116,7 +116,6 @@ def features(
     split: str,
     rows: Rows,
     label_names: list[str],
-    contexts: Contexts,
     tokenizer,
     config: PreTrainedConfig,
     together: bool,
@@ -125,7 +124,7 @@ def features(
 
     With `together` an entry is a text, whose `context_ids` and `labels` are lists.
     """
-    arguments = (tokenizer, contexts, rows["text"], rows["target"], rows["aspect"])
+    arguments = (tokenizer, Contexts.from_config(config), rows["text"], rows["target"], rows["aspect"])
     options = {"max_length": tokenizer.model_max_length, "mark_read": True}
     labels = gold(rows, label_names)
     try:
@@ -185,6 +184,7 @@ def train_one(
         contexts,
         task.label_names,
         auxiliary_sentence=data_arguments.auxiliary_sentence,
+        symmetric_targets=data_arguments.symmetric_targets,
         none_label=task.none_label,
         num_context_layers=model_arguments.num_context_layers,
         preset=model_arguments.model_preset,
@@ -199,7 +199,7 @@ def train_one(
     encoded, numbers = {}, {}
     for name, rows in splits.items():
         encoded[name], numbers[name] = features(
-            name, rows, task.label_names, contexts, tokenizer, config, data_arguments.contexts_together
+            name, rows, task.label_names, tokenizer, config, data_arguments.contexts_together
         )
         if name != "train":
             order = longest_first(encoded[name])

@@ -158,6 +158,13 @@ class DataArguments:
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
     )
+    symmetric_targets: bool = field(
+        default=False,
+        metadata={
+            "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
+            "(default: once for all)."
+        },
+    )
     contexts_together: bool = field(
         default=False,
         metadata={

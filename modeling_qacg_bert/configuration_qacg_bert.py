@@ -26,6 +26,11 @@ class ContextGuidedBertConfig(BertConfig):
         auxiliary_sentence (`bool`, defaults to True):
             Whether the input names its context in words behind the text (Sun et al., NAACL 2019), so that inference
             encodes a text as training did.
+        symmetric_targets (`bool`, defaults to False):
+            Whether a text is read once for each target that it is asked about, as a text about the first of `targets`:
+            in the text too these two have changed names. So what is learnt of one target holds for all, and to
+            exchange two names in a text exchanges their answers. Of the context embedding the first target's rows
+            are used, of models without it all.
         none_label (`str`, *optional*, defaults to `"none"`):
             Label of a text that does not speak of the context. Where it is None or no label has this name, every text
             speaks of every context.
@@ -57,6 +62,7 @@ class ContextGuidedBertConfig(BertConfig):
     num_contexts: int | None = None
     num_context_layers: int | None = None
     auxiliary_sentence: bool = True
+    symmetric_targets: bool = False
     none_label: str | None = "none"
     context_projection: Literal["head", "hidden"] = "head"
     gate_bias: bool = False

@@ -330,7 +330,7 @@ class AspectSentimentPipeline(Pipeline):
     def _encode(self, questions: list[Question]) -> tuple[dict[str, list], list[list[int]]]:
         """Rows with lists of context ids, and the numbers of each row's questions.
 
-        A text whose contexts the model reads from their ids alone is one row for all of them.
+        A text whose contexts the model reads from their ids alone is one row for all of them, or for all of a target.
         """
         config = self.model.config
         contexts = Contexts.from_config(config)
@@ -370,6 +370,7 @@ class AspectSentimentPipeline(Pipeline):
     def postprocess(self, answered: dict, abstain_below: float = 0.0) -> list[dict]:
         """Answers from questions, their logits (questions, labels) and how much of each text was read."""
         config = self.model.config
+        contexts = Contexts.from_config(config)
         labels = [config.id2label[index] for index in range(config.num_labels)]
         scaled = answered["logits"].double() / getattr(config, "calibration_temperature", 1.0)
         is_sentiment = torch.tensor([label != self._none_label for label in labels])
@@ -382,7 +383,7 @@ class AspectSentimentPipeline(Pipeline):
         ):
             by_label = dict(zip(labels, row, strict=True))
             best = max(by_label, key=by_label.get)
-            is_read = read is None or is_within(question.text, question.target, read)
+            is_read = read is None or is_within(*contexts.as_read(question.text, question.target), read)
             answers.append(
                 {
                     "target": question.name,

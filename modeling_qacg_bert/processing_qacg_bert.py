@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 TOKENS = ("input_ids", "token_type_ids", "attention_mask")  # what a tokenizer gives of a text
@@ -21,6 +22,7 @@ UNSPACED_FIRST, UNSPACED_LAST = re.compile(f"[{UNSPACED}]"), re.compile(f"[{UNSP
 # Of a text only so many characters for each token are looked at: the memory of a tokenizer grows with all it is given.
 # A token has some five; none has more, with its blank, but for a word of over 100 letters, which is one unknown token.
 CHARACTERS_A_TOKEN = 101
+NO_EXCHANGE = re.compile("(?!)"), str  # finds nothing
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,12 @@ class Contexts:
     Args:
         targets: names of the targets; empty where the task has none.
         aspects: names of the aspects.
+        symmetric_targets: whether the model is asked about the first target only, see `as_read`.
     """
 
     targets: tuple[str, ...]
     aspects: tuple[str, ...]
+    symmetric_targets: bool = False
 
     def __post_init__(self):
         if not self.aspects:
@@ -55,7 +59,9 @@ class Contexts:
                 f"the configuration of this {config.model_type} names no aspects: set config.targets and "
                 "config.aspects to the names its context ids stand for"
             )
-        return cls(tuple(getattr(config, "targets", None) or ()), tuple(aspects))
+        return cls(
+            tuple(getattr(config, "targets", None) or ()), tuple(aspects), getattr(config, "symmetric_targets", False)
+        )
 
     def __len__(self) -> int:
         return max(1, len(self.targets)) * len(self.aspects)
@@ -64,7 +70,7 @@ class Contexts:
         return ((target, aspect) for target in self.targets or (NO_TARGET,) for aspect in self.aspects)
 
     def id(self, target: str | None, aspect: str) -> int:
-        """Context id of a (target, aspect) pair.
+        """Context id of a (target, aspect) pair; with symmetric targets that of the first target.
 
         Raises:
             ValueError: if the target or the aspect is unknown.
@@ -76,7 +82,8 @@ class Contexts:
             raise ValueError(f"target {target!r} is unknown: give {known}")
         if aspect not in self.aspects:
             raise ValueError(f"aspect {aspect!r} is unknown: give one of {list(self.aspects)}")
-        return targets.index(target) * len(self.aspects) + self.aspects.index(aspect)
+        number = 0 if self.symmetric_targets else targets.index(target)
+        return number * len(self.aspects) + self.aspects.index(aspect)
 
     def pair(self, context_id: int) -> tuple[str, str]:
         """The (target, aspect) pair of a context id; the target is "" where the task has none.
@@ -88,6 +95,21 @@ class Contexts:
             raise ValueError(f"context id {context_id} is unknown: give one of 0 to {len(self) - 1}")
         target_index, aspect_index = divmod(context_id, len(self.aspects))
         return (self.targets or (NO_TARGET,))[target_index], self.aspects[aspect_index]
+
+    def as_read(self, text: str, target: str | None) -> tuple[str, str | None]:
+        """A text and the target it is asked about, as the model reads them.
+
+        With symmetric targets the one that is asked about and the first have changed names, in the text too:
+        `("LOCATION1 is dearer than LOCATION2", "LOCATION2")` -> `("LOCATION2 is dearer than LOCATION1", "LOCATION1")`
+        """
+        pattern, replacement = self.exchange(target)
+        return pattern.sub(replacement, text), self.targets[0] if self.symmetric_targets and target else target
+
+    def exchange(self, target: str | None) -> tuple[re.Pattern, Callable[[re.Match], str]]:
+        """What to replace, and by what, in a text that is read as one about this target."""
+        if not self.symmetric_targets or not target or target == self.targets[0]:
+            return NO_EXCHANGE
+        return exchange(target, self.targets[0])
 
     def in_text(self, text: str) -> list[tuple[str, str]]:
         """The contexts that a text can be asked about: the pairs whose target occurs in it; all, without targets."""
@@ -103,6 +125,18 @@ def occurrence(target: str) -> re.Pattern:
     if PLACEHOLDER.fullmatch(target):
         return re.compile(rf"{re.escape(target)}(?!\d)")
     return re.compile(whole(target, re.escape(target)), re.IGNORECASE)
+
+
+@lru_cache
+def exchange(one: str, other: str) -> tuple[re.Pattern, Callable[[re.Match], str]]:
+    """Pattern and replacement that give two targets one another's names; where both could stand, it is the longer."""
+    longer, shorter = sorted((one, other), key=len, reverse=True)
+    either = []
+    for group, target in (("longer", longer), ("shorter", shorter)):
+        pattern = occurrence(target)
+        either.append(f"(?P<{group}>(?{'i' if pattern.flags & re.IGNORECASE else ''}:{pattern.pattern}))")
+    names = {"longer": shorter, "shorter": longer}
+    return re.compile("|".join(either)), lambda match: names[match.lastgroup]
 
 
 def whole(name: str, pattern: str) -> str:
@@ -266,12 +300,12 @@ def encode(
     context_ids = [contexts.id(target, aspect) for target, aspect in zip(targets, aspects, strict=True)]
     most_characters = CHARACTERS_A_TOKEN * max_length
     written, is_cut = [], []
-    for row, text in enumerate(texts):
+    for row, (text, target) in enumerate(zip(texts, targets, strict=True)):
         if not isinstance(text, str):
             raise ValueError(f"text of row {row} is {text!r} ({type(text).__name__}): give a string")
         if not is_readable(text):
             raise ValueError(f"text of row {row} is {text!r}: give a text that is not empty")
-        text = written_text(text)
+        text = written_text(contexts.as_read(text, target)[0])
         written.append(text[:most_characters])
         is_cut.append(len(text) > most_characters)
 
@@ -305,7 +339,10 @@ def encode(
             for cut, row in zip(is_cut, encoded.encodings, strict=True)
         ]
         if origins is not None:
-            in_writing = [written_with_origins(text) for text in origins]
+            in_writing = [
+                written_with_origins(text.replaced(*contexts.exchange(target)))
+                for text, target in zip(origins, targets, strict=True)
+            ]
             words = [words_of(row, text) for row, text in zip(encoded.encodings, in_writing, strict=True)]
     marks = {"read": read} if mark_read else {}
     marks |= {} if origins is None else {"words": words}
@@ -335,19 +372,20 @@ def encode_together(
     Returns:
         What `encode` returns, but with a row for each distinct text, in the order they first occur, and a list of
         context ids in each; and for each of these rows the numbers of the questions, in the order of its context ids.
+        With symmetric targets a text has a row for each target it is asked about.
     Raises:
         ValueError: as `encode`.
     """
     if not len(texts) == len(targets) == len(aspects):
         raise ValueError(f"{len(texts)} texts, {len(targets)} targets, {len(aspects)} aspects: give as many of each")
     by_text = {}
-    for number, text in enumerate(texts):
-        by_text.setdefault(text, []).append(number)
+    for number, (text, target) in enumerate(zip(texts, targets, strict=True)):
+        by_text.setdefault((text, target if contexts.symmetric_targets else None), []).append(number)
     numbers = list(by_text.values())
     rows = encode(
         tokenizer,
         contexts,
-        list(by_text),
+        [texts[first] for first, *_ in numbers],
         [targets[first] for first, *_ in numbers],
         [aspects[first] for first, *_ in numbers],
         auxiliary_sentence=False,

@@ -71,7 +71,7 @@ def batches_of_one_length(model: PreTrainedModel, task: Task, backbone: str) -> 
     tokenizer = load_tokenizer(resolve_backbone(backbone), model.config)
     tokenizer.model_max_length = model.config.max_position_embeddings
     rows = task.splits["validation"]
-    encoded, _ = features("validation", rows, task.label_names, task.contexts, tokenizer, model.config, False)
+    encoded, _ = features("validation", rows, task.label_names, tokenizer, model.config, False)
     by_length = defaultdict(list)
     for row in encoded:
         by_length[len(row["input_ids"])].append(row)

@@ -97,8 +97,10 @@ def rounded(answers):
         ("bert", {}),
         ("qacg", {"auxiliary_sentence": False}),
         ("cg", {"auxiliary_sentence": False, "num_context_layers": 1}),
+        ("qacg", {"auxiliary_sentence": False, "symmetric_targets": True}),
+        ("bert", {"symmetric_targets": True}),
     ],
-    ids=["qacg", "cg", "bert", "qacg-together", "cg-together"],
+    ids=["qacg", "cg", "bert", "qacg-together", "cg-together", "qacg-symmetric", "bert-symmetric"],
 )
 def test_answers_are_those_of_each_row_alone(make_pipe, kind, changes, batch_size):
     pipe = make_pipe(kind, calibration_temperature=1.7, **changes)
@@ -156,6 +158,29 @@ def test_the_contexts_of_a_text_share_a_pass(make_pipe, monkeypatch, batch_size,
     )
     pipe(TEXTS, batch_size=batch_size)
     assert sorted(seen) == sorted(shapes)
+
+
+@pytest.mark.parametrize("explain", [False, "gradient", "attention"])
+@pytest.mark.parametrize("auxiliary_sentence", [True, False])
+def test_to_exchange_symmetric_targets_is_to_exchange_their_answers(make_pipe, auxiliary_sentence: bool, explain):
+    pipe = make_pipe(auxiliary_sentence=auxiliary_sentence, symmetric_targets=True)
+    text = "LOCATION2 is dear, but LOCATION1 is not: it is cheap and near and nice!"
+    exchanged = text.translate(str.maketrans("12", "21"))
+    one, other = (rounded(pipe(text, return_all=True, explain=explain)) for text in (text, exchanged))
+    for answer in other:
+        answer["target"] = answer["target"].translate(str.maketrans("12", "21"))
+        for word in answer.get("words", []):
+            word["word"] = word["word"].translate(str.maketrans("12", "21"))
+    assert one == other[4:] + other[:4]
+    assert rounded([answer["probabilities"] for answer in one[:4]]) != [answer["probabilities"] for answer in one[4:]]
+
+
+def test_a_symmetric_target_beyond_what_is_read_is_not_answered(make_pipe):
+    pipe = make_pipe(targets=["B", "A rather long name"], symmetric_targets=True, auxiliary_sentence=False)
+    text = "A rather long name " + "is safe " * 40 + "and B"
+    labels = {answer["target"]: answer["label"] for answer in pipe(text, return_all=True, aspects=["price"])}
+    assert labels["A rather long name"] in LABELS.values()
+    assert labels["B"] is None
 
 
 def test_answers_of_none_are_dropped_unless_asked_for(pipe):

@@ -251,6 +251,53 @@ def test_together_as_alone_bad_input_is_refused(tokenizer):
         encode_together(tokenizer, SENTIHOOD, [" "], ["LOCATION1"], ["price"])
 
 
+SYMMETRIC = Contexts(TARGETS, ASPECTS, symmetric_targets=True)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_symmetric_targets_change_places_with_the_first(tokenizer, together: bool):
+    texts = ["LOCATION1 is not LOCATION2", "LOCATION2 is not LOCATION1"]
+    way = encode_together if together else encode
+    rows = [
+        way(tokenizer, SYMMETRIC, [text], [target], ["price"]) for text, target in zip(texts, TARGETS, strict=True)
+    ]
+    assert rows[0] == rows[1]
+    other = way(tokenizer, SYMMETRIC, texts[:1], ["LOCATION2"], ["price"])
+    assert other != rows[0]
+    assert SYMMETRIC.id("LOCATION2", "price") == SYMMETRIC.id("LOCATION1", "price") == 1
+
+
+def test_with_symmetric_targets_a_text_is_a_row_for_each(tokenizer):
+    text = "LOCATION1 is dear and LOCATION2 is safe"
+    targets, aspects = ["LOCATION1", "LOCATION2", "LOCATION1", "LOCATION2"], ["price", "price", "safety", "safety"]
+    rows, numbers = encode_together(tokenizer, SYMMETRIC, [text] * 4, targets, aspects)
+    assert numbers == [[0, 2], [1, 3]]
+    assert rows["context_ids"] == [[1, 3], [1, 3]]
+    assert [read(tokenizer, ids) for ids in rows["input_ids"]] == [
+        "[CLS] location - 1 is dear and location - 2 is safe [SEP]",
+        "[CLS] location - 2 is dear and location - 1 is safe [SEP]",
+    ]
+
+
+def test_the_auxiliary_sentence_is_of_the_target_as_it_is_read(tokenizer):
+    rows = encode(tokenizer, SYMMETRIC, ["LOCATION2 is safe"], ["LOCATION2"], ["price"])
+    assert read(tokenizer, rows["input_ids"][0]) == "[CLS] location - 1 is safe [SEP] location - 1 - price [SEP]"
+
+
+def test_symmetric_names_of_any_kind():
+    contexts = Contexts(("Camden", "Camden Town", "LOCATION1"), ("price",), symmetric_targets=True)
+    text = "camden is no Camden Town, Camdenville no LOCATION12"
+    assert contexts.as_read(text, "Camden") == (text, "Camden")
+    assert contexts.as_read(text, "Camden Town") == (
+        "Camden Town is no Camden, Camdenville no LOCATION12",
+        "Camden",
+    )
+    assert contexts.as_read("LOCATION1, not location1", "LOCATION1") == ("Camden, not location1", "Camden")
+    assert Contexts((), ("price",), symmetric_targets=True).as_read(text, None) == (text, None)
+    with pytest.raises(ValueError, match="target 'Soho' is unknown"):
+        contexts.id("Soho", "price")
+
+
 class Counting(BertTokenizer):
     """Keeps what it is given."""
 
