@@ -191,16 +191,25 @@ def introduction(config: PreTrainedConfig, run: Run | None) -> str:
     name = NAMES[config.model_type] if config.auxiliary_sentence else NAMES[config.model_type].removesuffix("-pair")
     base = f" from [{run.base_model}](https://huggingface.co/{run.base_model})" if run and run.base_model else ""
     on = f" on {run.data}" if run else ""
+    number = getattr(config, "num_context_layers", None)
+    layers = {None: "every layer's attention", 1: "the last layer's attention"}.get(
+        number, f"the attention of the upper {number} layers"
+    )
     what = (
         "the baseline without context guidance, which reads the question behind the text (Sun et al., NAACL 2019)"
         if config.model_type == "bert"
-        else "which guides every layer's attention by the (target, aspect) it is asked about (Wu & Ong, AAAI 2021)"
+        else f"which guides {layers} by the (target, aspect) it is asked about (Wu & Ong, AAAI 2021)"
     )
     return f"{name}, {what}, fine-tuned{base}{on}. It says what a text says about each aspect of each target."
 
 
 def usage(config: PreTrainedConfig, repo_id: str, example: str, answered: list[dict] | None) -> str:
     if answered is None:
+        exchanged = ""
+        if getattr(config, "symmetric_targets", False):
+            exchanged = (
+                f" Each target is asked about as {config.targets[0]}: in text and question, the two change names."
+            )
         return f"""## Use
 
 ```python
@@ -210,7 +219,7 @@ model = AutoModelForSequenceClassification.from_pretrained("{repo_id}", revision
 tokenizer = AutoTokenizer.from_pretrained("{repo_id}", revision="COMMIT")
 ```
 
-{BASELINE_INPUT[config.auxiliary_sentence]}"""
+{BASELINE_INPUT[config.auxiliary_sentence]}{exchanged}"""
     own_names = ""
     if config.targets:
         own_names = f"""

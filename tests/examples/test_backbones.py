@@ -89,6 +89,8 @@ def test_continued_training_keeps_the_meaning_of_the_contexts(backbones, tiny_be
     continued = backbones.load_model(str(tmp_path), again, "sdpa")
     for (name, before), (_, after) in zip(model.named_parameters(), continued.named_parameters(), strict=True):
         assert torch.equal(before, after), name
+    with pytest.raises(ValueError, match="was trained with symmetric_targets=False, the data asks for True"):
+        backbones.build_config("qacg_bert", str(tmp_path), CONTEXTS, LABELS, symmetric_targets=True)
     with pytest.raises(ValueError, match=r"was trained with aspects=\['price', 'safety'\]"):
         backbones.build_config("qacg_bert", str(tmp_path), Contexts(CONTEXTS.targets, ("noise",)), LABELS)
 

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from huggingface_hub import DatasetCard, ModelCard
 
-from modeling_qacg_bert import AspectSentimentPipeline
+from modeling_qacg_bert import AspectSentimentPipeline, QACGBertConfig
 
 SCRIPT = "examples/publish.py"
 CODE = {
@@ -127,7 +127,8 @@ def test_a_baseline_is_a_plain_bert(tiny_bert: Path, example, tmp_path, run_in_p
     backbones = example("backbones")
     contexts = example("tasks").Contexts(("LOCATION1",), ("price",))
     labels = ["none", "positive", "negative"]
-    config = backbones.build_config("bert", str(tiny_bert), contexts, labels, auxiliary_sentence=False)
+    options = {"auxiliary_sentence": False, "symmetric_targets": True}
+    config = backbones.build_config("bert", str(tiny_bert), contexts, labels, **options)
     backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(tmp_path)
     backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(tmp_path)
     arguments = example("publish").PublishArguments("model", str(tmp_path), "alice/m", dry_run=True)
@@ -136,7 +137,17 @@ def test_a_baseline_is_a_plain_bert(tiny_bert: Path, example, tmp_path, run_in_p
     assert "_qacg_bert.py" not in printed
     assert "BERT, the baseline without context guidance" in printed
     assert "The input is the text alone" in printed
+    assert "Each target is asked about as LOCATION1" in printed
     assert "trust_remote_code" not in printed
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(None, "every layer's attention"), (1, "the last layer's attention"), (3, "the attention of the upper 3 layers")],
+)
+def test_the_card_says_which_layers_are_guided(example, number: int | None, said: str):
+    config = QACGBertConfig(aspects=["price"], num_context_layers=number)
+    assert f"which guides {said} by" in example("model_card").introduction(config, None)
 
 
 def test_a_run_with_one_seed_is_its_checkpoint(finished_run, tmp_path, run_here):
