@@ -474,7 +474,6 @@ def test_a_model_that_answers_the_same_to_everything_is_warned_of(example, caplo
     warn("test", np.array([0, 0, 0]), [0, 1, 2], names)
     (message,) = caplog.messages
     assert message.startswith("test: the model answers 'none' to all 3 rows")
-    assert "--class_balanced_sampling true" in message
     assert "configuration/recipes/own_data.yaml" in message
 
 

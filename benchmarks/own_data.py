@@ -1,0 +1,83 @@
+"""What `own_data.yaml` makes of few labelled texts: accuracy and time, as somebody with own csv files has them.
+
+    OMP_NUM_THREADS=1 python benchmarks/own_data.py --sentihood_dir DIR --semeval2014_dir DIR
+
+Random training sentences of SemEval-2014 (no targets) and SentiHood (two targets), whose opinions are positive or
+negative, become a csv file without rows of the label none, which `--absent_label none` then makes. A fifth of them is
+held out to choose the checkpoint, and 250 sentences of the test split are answered. Accuracy is of rows, strict accuracy
+of (sentence, target) pairs.
+"""
+
+import json
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from datasets import ClassLabel, Dataset
+
+from datasets_scripts import load_absa_dataset
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from arguments import parse  # noqa: E402  # from examples/
+
+CASES = (("semeval2014", 110), ("sentihood", 110), ("sentihood", 1500))  # data and training sentences
+TEST_SENTENCES = 250
+
+
+@dataclass
+class OwnDataArguments:
+    """Where the data are."""
+
+    sentihood_dir: Path = field(metadata={"help": "Folder of SentiHood's JSON files."})
+    semeval2014_dir: Path = field(metadata={"help": "Folder of SemEval-2014's XML files."})
+
+
+def write_own_file(file: Path, rows: Dataset, most: int):
+    """So many random sentences of a split as a csv file of (text, target, aspect, label), without the label none."""
+    named = rows.to_pandas()
+    for column, feature in rows.features.items():
+        if isinstance(feature, ClassLabel):
+            named[column] = feature.int2str(named[column].tolist())
+    said = named[(named["label"] != "none") & (named["aspect"] != "anecdotes")]
+    plain = said.groupby("text")["label"].agg(lambda labels: set(labels) <= {"positive", "negative"})
+    texts = sorted(plain.index[plain])
+    chosen = random.Random(0).sample(texts, min(most, len(texts)))
+    columns = ["text", "target", "aspect", "label"]
+    said.loc[said["text"].isin(chosen), columns].to_csv(file, index=False)
+
+
+def train_and_test(folder: Path) -> dict[str, float]:
+    """Mean scores of README's command over its one seed, and its seconds."""
+    start = time.perf_counter()
+    recipe = ROOT / "configuration" / "recipes" / "own_data.yaml"
+    words = ["--train_file", folder / "train.csv", "--test_file", folder / "test.csv", "--absent_label", "none"]
+    words += ["--output_dir", folder / "run", "--disable_tqdm", "true"]
+    subprocess.run(
+        [sys.executable, ROOT / "examples" / "run_absa.py", recipe, *words], check=True, stdout=subprocess.DEVNULL
+    )
+    summary = json.loads((folder / "run" / "all_results.json").read_text(encoding="utf-8"))["summary"]
+    return {**{name: score["mean"] for name, score in summary.items()}, "seconds": time.perf_counter() - start}
+
+
+def main(arguments: OwnDataArguments):
+    print(
+        "| data | sentences | accuracy | strict accuracy | macro-F1 | seconds |\n|---|---|---|---|---|---|", flush=True
+    )
+    for name, count in CASES:
+        splits = load_absa_dataset(name, data_dir=getattr(arguments, f"{name}_dir"))
+        with tempfile.TemporaryDirectory() as folder:
+            write_own_file(Path(folder) / "train.csv", splits["train"], count)
+            write_own_file(Path(folder) / "test.csv", splits["test"], TEST_SENTENCES)
+            scores = train_and_test(Path(folder))
+        shown = (f"{100 * scores[score]:.1f}" for score in ("accuracy", "strict_accuracy", "macro_f1"))
+        print(f"| {name} | {count} | {' | '.join(shown)} | {scores['seconds']:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(parse(OwnDataArguments))
