@@ -4,8 +4,8 @@
 
 Random training sentences of SemEval-2014 (no targets) and SentiHood (two targets), whose opinions are positive or
 negative, become a csv file without rows of the label none, which `--absent_label none` then makes. A fifth of them is
-held out to choose the checkpoint, and 250 sentences of the test split are answered. Accuracy is of rows, strict accuracy
-of (sentence, target) pairs.
+held out to choose the checkpoint, and 250 sentences of the test split are answered. Accuracy is of rows, strict
+accuracy of (sentence, target) pairs.
 """
 
 import json
