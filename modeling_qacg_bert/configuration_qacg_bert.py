@@ -29,8 +29,8 @@ class ContextGuidedBertConfig(BertConfig):
         symmetric_targets (`bool`, defaults to False):
             Whether a text is read once for each target that it is asked about, as a text about the first of `targets`:
             in the text too these two have changed names. So what is learnt of one target holds for all, and to
-            exchange two names in a text exchanges their answers. Of the context embedding the first target's rows
-            are used, of models without it all.
+            exchange two names in a text exchanges their answers. Of the context embedding only the rows of the first
+            target are used.
         none_label (`str`, *optional*, defaults to `"none"`):
             Label of a text that does not speak of the context. Where it is None or no label has this name, every text
             speaks of every context.
