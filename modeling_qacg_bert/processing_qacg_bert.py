@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 TOKENS = ("input_ids", "token_type_ids", "attention_mask")  # what a tokenizer gives of a text
@@ -127,7 +126,6 @@ def occurrence(target: str) -> re.Pattern:
     return re.compile(whole(target, re.escape(target)), re.IGNORECASE)
 
 
-@lru_cache
 def exchange(one: str, other: str) -> tuple[re.Pattern, Callable[[re.Match], str]]:
     """Pattern and replacement that give two targets one another's names; where both could stand, it is the longer."""
     longer, shorter = sorted((one, other), key=len, reverse=True)
