@@ -39,7 +39,7 @@ space: install  ## start the demo on the quickstart's model, or on another: make
 	$(if $(MODEL),MODEL="$(MODEL)",$(OFFLINE)) $(BIN)/python examples/space/app.py
 
 gpu:  ## measure and check what only a GPU can show, without installation: make gpu, or a stage, make gpu STAGE=kernel
-	$(OFFLINE) $(or $(wildcard $(BIN)/python),$(PYTHON)) benchmarks/gpu.py $(STAGE)
+	PYTHONPATH=. $(OFFLINE) $(or $(wildcard $(BIN)/python),$(PYTHON)) benchmarks/gpu.py $(STAGE)
 
 test: install  ## run the tests (under 5 minutes on 2 cores)
 	$(PYTEST) $(TWO_WORKERS)
@@ -52,9 +52,10 @@ test-space: install  ## start the demo and use it in Chromium, if there is one
 
 test-oldest: build/oldest/installed  ## run most tests with the oldest packages that pyproject.toml allows
 	$(PYTEST_OLDEST) $(TWO_WORKERS) tests/modeling_qacg_bert \
-		tests/released tests/datasets_scripts tests/metrics tests/examples/test_run_absa.py tests/examples/test_going_on.py
+		tests/released tests/datasets_scripts tests/absa/metrics tests/absa/training/test_run.py \
+		tests/absa/training/test_going_on.py
 	@# Slow, but the one training under `accelerate launch`.
-	$(PYTEST_OLDEST) -m slow -k cpu_2_processes tests/examples/test_run_absa.py
+	$(PYTEST_OLDEST) -m slow -k cpu_2_processes tests/absa/training/test_run.py
 
 build/oldest/installed: pyproject.toml constraints.txt tests/released/requirements-oldest.txt
 	$(PYTHON) -m venv build/oldest
@@ -82,7 +83,7 @@ build/lock:
 
 fuzz: install  ## make files that readers might fail on: make fuzz SECONDS=60 READERS="custom_csv recipe"
 	$(BIN)/python -m pip install --quiet atheris==3.0.0
-	OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python tests/fuzz/fuzz.py --seconds $(or $(SECONDS),60) $(READERS)
+	PYTHONPATH=examples:examples/space OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python tests/fuzz/fuzz.py --seconds $(or $(SECONDS),60) $(READERS)
 
 lint: install  ## check style
 	$(BIN)/ruff check .

@@ -22,14 +22,12 @@ import pandas as pd
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from absa.commands import parse
+from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
-from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16  # noqa: E402
 
 TOLERANCE = 1e-5
 

@@ -13,10 +13,10 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 
+from absa.commands import parse
 from modeling_qacg_bert.attention_qacg_bert import (
     quasi_attention_eager,
     quasi_attention_sdpa,
@@ -24,11 +24,6 @@ from modeling_qacg_bert.attention_qacg_bert import (
 )
 from modeling_qacg_bert.triton_qacg_bert import quasi_attention_triton
 from timing import print_table
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
 
 NUM_HEADS, HEAD_SIZE = 12, 64
 DROPOUT = 0.1

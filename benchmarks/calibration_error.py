@@ -12,11 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from calibration import calibration_errors, helpful_temperature  # noqa: E402  # from examples/
-from results import percent  # noqa: E402
+from absa.training.calibration import calibration_errors, helpful_temperature
+from absa.training.results import percent
 
 
 def logits_and_labels(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:

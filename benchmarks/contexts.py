@@ -8,20 +8,15 @@ the test scores of runs of `run_absa.py` stand in a second table, by their `num_
 """
 
 import json
-import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
 
+from absa.commands import parse
+from absa.training.results import percent
 from timing import SIZES, inference, make_batch, make_model, medians, training_step, where
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
-from results import percent  # noqa: E402
 
 
 @dataclass

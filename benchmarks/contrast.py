@@ -8,19 +8,16 @@ are `contrast.json` of the sample corpus, or any file in SentiHood's format.
 """
 
 import json
-import sys
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, field
 from pathlib import Path
 
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from absa.commands import parse
 from modeling_qacg_bert import AspectSentimentPipeline
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
 
 
 @dataclass

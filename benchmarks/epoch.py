@@ -18,15 +18,11 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from transformers import DataCollatorWithPadding, set_seed
 
+from absa.models import build_config, load_model, load_tokenizer, resolve_backbone
+from absa.training import run as run_absa
+from absa.training.arguments import parse_arguments
+from absa.training.trainer import ABSATrainer
 from timing import where
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-import run_absa  # noqa: E402  # from examples/
-from backbones import build_config, load_model, load_tokenizer, resolve_backbone  # noqa: E402
-from trainer import ABSATrainer  # noqa: E402
-from training_arguments import parse_arguments  # noqa: E402
 
 PADDED_TO = 128
 WAYS = {  # attention, arguments of the Trainer, of the collator

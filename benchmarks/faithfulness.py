@@ -10,24 +10,18 @@ After ± the standard error over questions, which are the same for all methods.
 """
 
 import random
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from absa.commands import parse
+from absa.tasks.classification import make_task
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert.processing_qacg_bert import Origins, Word
 from modeling_qacg_bert.relevance_qacg_bert import METHODS, encode_words, padded_batches, relevance_of_words
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
-from tasks import make_task  # noqa: E402
 
 RANDOM = "random"
 

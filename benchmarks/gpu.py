@@ -1,7 +1,7 @@
 """What only a GPU can show, in stages of less than eight minutes that need no network and no pretrained weights.
 
-    python benchmarks/gpu.py            # all stages, each in a process of its own
-    python benchmarks/gpu.py recipes
+    PYTHONPATH=. python benchmarks/gpu.py            # all stages, each in a process of its own
+    PYTHONPATH=. python benchmarks/gpu.py recipes
 
 It runs from a clone that is not installed, with PyTorch and Transformers; a stage that lacks another package says so.
 Each stage prints a table and writes it to `outputs/gpu/STAGE.json`. The exit status is 1 if a row says "no".
@@ -22,16 +22,15 @@ from pathlib import Path
 import torch
 from transformers.utils.logging import disable_progress_bar
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "examples")]
+import attention  # from benchmarks/
+import step
+from absa.commands import parse
+from absa.settings import class_and_reason
+from modeling_qacg_bert.attention_qacg_bert import QUASI_ATTENTION
+from modeling_qacg_bert.triton_qacg_bert import is_available
+from timing import make_batch, make_model, print_table, processor
 
-import attention  # noqa: E402  # from benchmarks/
-import step  # noqa: E402
-from arguments import parse  # noqa: E402  # from examples/
-from modeling_qacg_bert.attention_qacg_bert import QUASI_ATTENTION  # noqa: E402
-from modeling_qacg_bert.triton_qacg_bert import is_available  # noqa: E402
-from settings import class_and_reason  # noqa: E402
-from timing import make_batch, make_model, print_table, processor  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 CONFIGURATION = ROOT / "configuration"
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}

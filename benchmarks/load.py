@@ -27,15 +27,13 @@ import torch
 from gradio_client import Client
 from gradio_client.utils import QueueError
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-sys.path.insert(0, str(ROOT / "examples" / "space"))
+import drawing
+from absa.commands import parse
+from absa.models import load_classifier
+from asking import Asker
+from modeling_qacg_bert import AspectSentimentPipeline
 
-import drawing  # noqa: E402  # from examples/space/
-from arguments import parse  # noqa: E402  # from examples/
-from asking import Asker  # noqa: E402
-from backbones import load_classifier  # noqa: E402
-from modeling_qacg_bert import AspectSentimentPipeline  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 NAMES = ("Camden", "Soho", "Hackney", "Peckham", "Brixton")
 OPINIONS = ("dear", "safe", "cheap", "far from the tube", "dull, and far too loud at night, as I have often said")

@@ -16,13 +16,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
-from backbones import load_classifier  # noqa: E402
-from corpus import Columns, Shards, read_shards, scan  # noqa: E402
-from modeling_qacg_bert import AspectSentimentPipeline  # noqa: E402
+from absa.commands import parse
+from absa.corpus import Columns, Shards, read_shards, scan
+from absa.models import load_classifier
+from modeling_qacg_bert import AspectSentimentPipeline
 
 MEGABYTE = 1_000_000
 TEXT = "text"

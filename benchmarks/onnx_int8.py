@@ -6,7 +6,6 @@ CHECKPOINT is a SentiHood classifier, DIR holds the SentiHood files. Time is tha
 split, in batches of rows of like length, on as many threads for all three; each warms up first.
 """
 
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,20 +14,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from export_onnx import export, quantise, session
 from scipy.special import softmax
 from torch import nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from absa.commands import parse
+from absa.metrics.sentihood import sentihood_scores
+from absa.tasks.classification import as_strings, choose
 from datasets_scripts import load_absa_dataset
-from metrics.sentihood import sentihood_scores
 from modeling_qacg_bert import Contexts, encode
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
-from export_onnx import export, quantise, session  # noqa: E402  # from examples/
-from tasks import as_strings, choose  # noqa: E402  # from examples/
 
 SCORES = ("strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc")
 Batch = dict[str, torch.Tensor]

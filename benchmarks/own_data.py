@@ -19,12 +19,10 @@ from pathlib import Path
 
 from datasets import ClassLabel, Dataset
 
+from absa.commands import parse
 from datasets_scripts import load_absa_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
 
 CASES = (("semeval2014", 110), ("sentihood", 110), ("sentihood", 1500))  # data and training sentences
 TEST_SENTENCES = 250

@@ -9,18 +9,13 @@ run on as many threads, in float32; the loop first, after both have warmed up.
 import sys
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from absa.commands import parse
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
 
 TOLERANCE = 1e-5
 

@@ -7,19 +7,13 @@ training. "stacked before" has them put together once, as the pipeline does for 
 last column is what that saves of the time of a whole model.
 """
 
-import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 
+from absa.commands import parse
 from timing import SIZES, inference, make_batch, make_model, medians, where
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
 
 
 @dataclass

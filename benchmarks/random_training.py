@@ -1,23 +1,18 @@
 """Some steps of a recipe without what it starts from: random texts, and random weights of its backbone's sizes."""
 
 import random
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from transformers import BertTokenizer, DataCollatorWithPadding, PreTrainedConfig, PrinterCallback, Trainer, set_seed
 
+from absa.models import MINILM, MODEL_CLASSES, chosen_fields, make_config
+from absa.tasks.collating import CollatorOfTexts
+from absa.training.arguments import parse_arguments
+from absa.training.optimisation import balanced_loss
+from absa.training.trainer import ABSATrainer, predict
 from timing import SIZES
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from backbones import MINILM, MODEL_CLASSES, chosen_fields, make_config  # noqa: E402  # from examples/
-from collating import CollatorOfTexts  # noqa: E402
-from optimisation import balanced_loss  # noqa: E402
-from trainer import ABSATrainer, predict  # noqa: E402
-from training_arguments import parse_arguments  # noqa: E402
 
 SIZE_OF = {MINILM: "minilm", "google-bert/bert-base-uncased": "base"}  # by model_name_or_path
 CONTEXTS_AND_LABELS = {"sentihood": (8, 3), "semeval2014": (5, 5)}  # other data has SentiHood's numbers here

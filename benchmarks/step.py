@@ -8,20 +8,14 @@ training step is forward, backward and the optimizer's step, with dropout. Memor
 what a training step keeps for its backward pass.
 """
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 
+from absa.commands import parse
+from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from timing import MODELS, SIZES, inference, make_batch, make_model, medians, print_table, training_step, where
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "examples"))
-
-from arguments import parse  # noqa: E402  # from examples/
-from precision import BFLOAT16_METADATA, BFloat16, use_bfloat16  # noqa: E402
 
 
 @dataclass

@@ -27,15 +27,15 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
-from arguments import make_parser, parse_words, user_errors
-from backbones import loading
+from absa.commands import make_parser, parse_words, user_errors
+from absa.models import loading
+from absa.settings import class_and_reason, cut, read_settings
 from modeling_qacg_bert import (
     CGBertConfig,
     CGBertForSequenceClassification,
     QACGBertConfig,
     QACGBertForSequenceClassification,
 )
-from settings import class_and_reason, cut, read_settings
 
 CONFIGS = {"qacg": QACGBertConfig, "cg": CGBertConfig}
 MODELS = {"qacg_bert": QACGBertForSequenceClassification, "cg_bert": CGBertForSequenceClassification}

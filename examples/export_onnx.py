@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from arguments import parse, user_errors
-from backbones import load_classifier
+from absa.commands import parse, user_errors
+from absa.models import load_classifier
 from modeling_qacg_bert import Contexts
 
 try:

@@ -1,6 +1,5 @@
 """Fixtures shared by all tests; scripts run as a user runs them, on a tiny BERT and a few rows."""
 
-import importlib
 import json
 import os
 import runpy
@@ -21,6 +20,7 @@ from transformers import (
     BertTokenizer,
 )
 
+from absa import models as backbones
 from modeling_qacg_bert import Contexts
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
@@ -95,9 +95,8 @@ def bert_without_pooler(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_classifier(tmp_path_factory, tiny_bert: Path, example) -> Path:
+def tiny_classifier(tmp_path_factory, tiny_bert: Path) -> Path:
     """A checkpoint of an untrained QACG-BERT for SentiHood, as training saves it."""
-    backbones = example("backbones")
     contexts = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))
     config = backbones.build_config("qacg_bert", str(tiny_bert), contexts, ["none", "positive", "negative"])
     folder = tmp_path_factory.mktemp("tiny_classifier")
@@ -224,39 +223,27 @@ def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]
 
 @pytest.fixture(scope="session")
 def stops(run_script) -> Callable[..., list[dict]]:
-    """Trains, is stopped some times, see examples/kill_training.py, and goes on to the end; what each stop left."""
+    """Trains, is stopped some times by kill_training.py, and goes on to the end; what each stop left."""
 
     def run(times: int, *words: str | Path) -> list[dict]:
         if not hasattr(os, "fork"):
             pytest.skip("this system has no fork, by which these tests start many processes in seconds")
-        printed = run_script(REPO_ROOT / "tests/examples/kill_training.py", str(times), *words, timeout=900).stdout
+        printed = run_script(
+            REPO_ROOT / "tests/absa/training/kill_training.py", str(times), *words, timeout=900
+        ).stdout
         return [json.loads(line) for line in printed.splitlines()]
 
     return run
 
 
-@pytest.fixture(scope="session")
-def example(repo_root: Path) -> Callable:
-    """Imports a module of examples/, which lies on no path but that of the scripts there."""
-
-    def load(name: str):
-        sys.path.insert(0, str(repo_root / "examples"))
-        try:
-            return importlib.import_module(name)
-        finally:
-            sys.path.remove(str(repo_root / "examples"))
-
-    return load
-
-
 @pytest.fixture
-def run_in_process(example, repo_root: Path, monkeypatch) -> Callable[[str, list[str]], None]:
-    """Runs the main function of a script of examples/ here, for what it raises."""
+def run_in_process(repo_root: Path, monkeypatch) -> Callable:
+    """Runs the main function of a script here, for what it raises."""
 
-    def run(name: str, words: list[str]):
+    def run(main: Callable, words):
         monkeypatch.chdir(repo_root)
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-        example(name).main(words)
+        main(words)
 
     return run
 

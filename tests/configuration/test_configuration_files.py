@@ -30,7 +30,7 @@ MODELS = {
 def training_arguments(repo_root: Path, monkeypatch):
     monkeypatch.syspath_prepend(str(repo_root / "examples"))
     monkeypatch.chdir(repo_root)
-    import training_arguments
+    from absa.training import arguments as training_arguments
 
     return training_arguments
 

@@ -1,4 +1,4 @@
-"""examples/ablation.py: changed gates are what the configuration would have them be."""
+"""examples/paper/ablation.py: changed gates are what the configuration would have them be."""
 
 from pathlib import Path
 
@@ -7,14 +7,11 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+import ablation
+from absa import models as backbones
 from modeling_qacg_bert import Contexts, QACGBertForSequenceClassification, layers_qacg_bert
 
 BATCH = {"input_ids": torch.arange(20, 40).view(2, 10), "context_ids": torch.tensor([0, 5])}
-
-
-@pytest.fixture
-def ablation(example):
-    return example("ablation")
 
 
 @pytest.fixture
@@ -24,7 +21,7 @@ def checkpoint(make_checkpoint) -> Path:
 
 
 @torch.no_grad()
-def test_gates(ablation, checkpoint: Path):
+def test_gates(checkpoint: Path):
     model = QACGBertForSequenceClassification.from_pretrained(checkpoint, attn_implementation="eager")
     found = {}
     for name, change in ablation.GATES.items():
@@ -41,15 +38,15 @@ def test_gates(ablation, checkpoint: Path):
     assert len({tuple(outputs.logits.flatten().tolist()) for outputs in found.values()}) == 4
 
 
-def test_gates_come_back_after_an_error(ablation):
+def test_gates_come_back_after_an_error():
     before = layers_qacg_bert.quasi_gate
     with pytest.raises(RuntimeError), ablation.gates(torch.zeros_like):
         raise RuntimeError
     assert layers_qacg_bert.quasi_gate is before
 
 
-def test_table(ablation, checkpoint: Path, tiny_sentihood: Path, run_here):
-    lines = run_here("examples/ablation.py", checkpoint, checkpoint, "--data_dir", tiny_sentihood).splitlines()
+def test_table(checkpoint: Path, tiny_sentihood: Path, run_here):
+    lines = run_here("examples/paper/ablation.py", checkpoint, checkpoint, "--data_dir", tiny_sentihood).splitlines()
     assert lines[0].startswith("| SentiHood, test split, % | strict_accuracy | macro_f1 |")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:]]
     assert [row[0] for row in rows] == list(ablation.GATES)
@@ -58,8 +55,7 @@ def test_table(ablation, checkpoint: Path, tiny_sentihood: Path, run_here):
     assert np.ptp([float(row[-1].split()[0]) for row in rows]) > 0
 
 
-def test_another_model(ablation, tiny_bert: Path, tmp_path: Path, example):
-    backbones = example("backbones")
+def test_another_model(tiny_bert: Path, tmp_path: Path):
     config = backbones.build_config("cg_bert", str(tiny_bert), Contexts((), ("price",)), ["none", "positive"])
     backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path)

@@ -11,6 +11,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import convert_checkpoint as script
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -34,12 +35,6 @@ FIELDS = {
     "type_vocab_size": 2,
     "initializer_range": 0.05,
 }
-
-
-@pytest.fixture(scope="module")
-def script(example):
-    """The script as a module."""
-    return example("convert_checkpoint")
 
 
 def released_weights(projection: tuple[int, int] = (8, 8), gate_bias: bool = False) -> dict[str, torch.Tensor]:
@@ -164,7 +159,7 @@ def test_a_pickle_with_wrappers(files, repo_root):
 
 
 @pytest.mark.parametrize("wrapper", ["model", "state_dict", "model_state_dict", None])
-def test_wrappers(script, files, wrapper):
+def test_wrappers(files, wrapper):
     weights = released_weights()
     path = files["weights"].with_suffix(".pt")
     torch.save({wrapper: weights} if wrapper else weights, path)
@@ -173,7 +168,7 @@ def test_wrappers(script, files, wrapper):
     assert all(torch.equal(read[name], weights[name]) for name in weights)
 
 
-def test_hidden_projections(script):
+def test_hidden_projections():
     weights = released_weights(projection=(16, 16))
     config = script.build_config("qacg", FIELDS, weights)
     assert config.context_projection == "hidden"
@@ -182,7 +177,7 @@ def test_hidden_projections(script):
     assert torch.equal(converted[name.format("context_query")], weights[name.format("context_for_q")])
 
 
-def test_a_projection_whose_output_every_head_gets(script):
+def test_a_projection_whose_output_every_head_gets():
     weights = released_weights(projection=(8, 16))
     config = script.build_config("qacg", FIELDS, weights)
     assert config.context_projection == "hidden"
@@ -204,7 +199,7 @@ def block_diagonal() -> dict[str, torch.Tensor]:
     return weights
 
 
-def test_compaction_of_projections_that_the_heads_share(script):
+def test_compaction_of_projections_that_the_heads_share():
     weights = block_diagonal()
     config = script.build_config("qacg", FIELDS, weights, context_projection="head")
     converted = script.convert_state_dict(weights, config)
@@ -217,7 +212,7 @@ def test_compaction_of_projections_that_the_heads_share(script):
 @pytest.mark.parametrize(
     ("part", "index"), [("weight", (0, 15)), ("weight", (9, 9)), ("bias", (8,))], ids=["off_diagonal", "block", "bias"]
 )
-def test_compaction_of_projections_that_differ(script, part, index):
+def test_compaction_of_projections_that_differ(part, index):
     weights = block_diagonal()
     name = f"bert.encoder.layer.1.attention.self.context_for_k.{part}"
     weights[name][index] += 1e-3
@@ -257,19 +252,19 @@ def test_compaction_of_projections_that_differ(script, part, index):
         ({}, {"context_projection": "hidden"}, "context_projection=hidden, but the weights have 8 x 8 projections"),
     ],
 )
-def test_configuration_and_weights_disagree(script, fields, names, message):
+def test_configuration_and_weights_disagree(fields, names, message):
     with pytest.raises(ValueError, match=message):
         script.build_config("qacg", {**FIELDS, **fields}, released_weights(), **names)
 
 
-def test_the_weights_decide_what_the_configuration_leaves_out(script):
+def test_the_weights_decide_what_the_configuration_leaves_out():
     config = script.build_config("cg", {}, released_weights())
     sizes = {name: size for name, size in FIELDS.items() if not name.endswith(("prob", "act", "range"))}
     assert {name: getattr(config, name) for name in sizes} == sizes
     assert (config.num_contexts, config.num_labels) == (8, 3)
 
 
-def test_weights_that_are_missing_or_unknown(script):
+def test_weights_that_are_missing_or_unknown():
     weights = released_weights(gate_bias=True)
     config = script.build_config("qacg", FIELDS, weights)
     del weights["bert.pooler.dense.bias"], weights["bert.encoder.layer.1.attention.self.lambda_k_context_layer.bias"]
@@ -280,12 +275,12 @@ def test_weights_that_are_missing_or_unknown(script):
         assert name in str(caught.value)
 
 
-def test_weights_of_another_model(script):
+def test_weights_of_another_model():
     with pytest.raises(ValueError, match=r"the weights lack \[.*'bert.context_embeddings.weight'.*give a"):
         script.build_config("qacg", FIELDS, {"classifier.weight": torch.zeros(3, 16)})
 
 
-def test_weights_of_another_shape(script):
+def test_weights_of_another_shape():
     weights = released_weights()
     weights["bert.encoder.layer.1.output.dense.weight"] = torch.zeros(16, 23)
     config = script.build_config("qacg", FIELDS, weights)
@@ -303,7 +298,7 @@ class Malicious:
         return Path.touch, (self.path,)
 
 
-def test_a_pickle_that_would_run_code(script, tmp_path):
+def test_a_pickle_that_would_run_code(tmp_path):
     touched = tmp_path / "touched"
     path = tmp_path / "weights.bin"
     torch.save({"classifier.weight": Malicious(touched)}, path)
@@ -325,7 +320,7 @@ def test_a_pickle_that_would_run_code(script, tmp_path):
         ("weights.bin", b"PK\x03\x04 a broken archive", "is no file written by torch.save, or damaged"),
     ],
 )
-def test_damaged_weights(script, tmp_path, name, content, message):
+def test_damaged_weights(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=message):
         script.read_weights(tmp_path / name)
@@ -340,7 +335,7 @@ def flipped(content: bytes, seed: int) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["archive", "pickle", "safetensors"])
-def test_bits_that_have_flipped(script, tmp_path, form):
+def test_bits_that_have_flipped(tmp_path, form):
     """Whatever class the reader's error is of: half a dozen classes are among these."""
     path = tmp_path / ("weights.safetensors" if form == "safetensors" else "weights.pt")
     if form == "safetensors":
@@ -359,7 +354,7 @@ def test_bits_that_have_flipped(script, tmp_path, form):
     assert num_refused > 10
 
 
-def test_weights_that_take_more_memory_than_the_file(script, tmp_path):
+def test_weights_that_take_more_memory_than_the_file(tmp_path):
     weights = {"a": torch.zeros(1, 1).expand(2**40, 16)}
     torch.save(weights, tmp_path / "views.pt")
     with pytest.raises(ValueError, match=r"views.pt has .* as a view that repeats numbers: save it contiguous"):
@@ -390,20 +385,20 @@ def test_weights_that_take_more_memory_than_the_file(script, tmp_path):
     ],
     ids=["int64", "bool", "complex", "sparse", "meta"],
 )
-def test_weights_that_are_no_dense_floats(script, tmp_path, tensor, told):
+def test_weights_that_are_no_dense_floats(tmp_path, tensor, told):
     torch.save({"classifier.bias": tensor}, tmp_path / "weights.pt")
     with pytest.raises(ValueError, match=f"weights.pt has classifier.bias as {told}.*: save it as dense floats"):
         script.read_weights(tmp_path / "weights.pt")
 
 
-def test_a_name_with_and_without_its_wrapper(script, tmp_path):
+def test_a_name_with_and_without_its_wrapper(tmp_path):
     torch.save({"a": torch.zeros(1), "module.a": torch.ones(1)}, tmp_path / "weights.pt")
     with pytest.raises(ValueError, match=r"weights.pt has \['a'\] with and without module. before it: keep one"):
         script.read_weights(tmp_path / "weights.pt")
 
 
 @pytest.mark.parametrize("name", ["folder", os.devnull, "pipe.pt", "pipe.safetensors"])
-def test_weights_that_are_no_file(script, tmp_path, name):
+def test_weights_that_are_no_file(tmp_path, name):
     (tmp_path / "folder").mkdir()
     if name.startswith("pipe"):
         if not hasattr(os, "mkfifo"):
@@ -425,7 +420,7 @@ def test_weights_that_are_no_file(script, tmp_path, name):
         "classifier.bias",
     ],
 )
-def test_weights_of_other_dimensions(script, name, tensor):
+def test_weights_of_other_dimensions(name, tensor):
     weights = {**released_weights(gate_bias=True), name: tensor}
     with pytest.raises(
         ValueError, match=rf"{name} .*the shape {re.escape(str(tuple(tensor.shape)))}.*: the checkpoint is"
@@ -433,7 +428,7 @@ def test_weights_of_other_dimensions(script, name, tensor):
         script.convert_state_dict(weights, script.build_config("qacg", FIELDS, weights))
 
 
-def test_heads_that_do_not_fill_the_model(script):
+def test_heads_that_do_not_fill_the_model():
     weights = released_weights()
     weights["bert.encoder.layer.0.attention.self.lambda_q_query_layer.weight"] = torch.ones(1, 32)
     with pytest.raises(ValueError, match="hidden_size=16 in the weights is not a multiple of their head size 32"):
@@ -441,7 +436,7 @@ def test_heads_that_do_not_fill_the_model(script):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
-def test_weights_that_are_no_numbers(script, files, value):
+def test_weights_that_are_no_numbers(files, value):
     weights = {name: tensor.double() for name, tensor in released_weights().items()}
     weights["classifier.bias"][1] = value
     save_file(weights, files["weights"])
@@ -453,7 +448,7 @@ def test_weights_that_are_no_numbers(script, files, value):
 @pytest.mark.parametrize(
     "content", [[1, 2], {"a": 1}, {1: torch.zeros(2)}, torch.zeros(2)], ids=lambda x: type(x).__name__
 )
-def test_files_without_a_state_dict(script, tmp_path, content):
+def test_files_without_a_state_dict(tmp_path, content):
     torch.save(content, tmp_path / "weights.pt")
     with pytest.raises(ValueError, match="is no state dict: give a file with a tensor for each weight name"):
         script.read_weights(tmp_path / "weights.pt")
@@ -468,7 +463,7 @@ def test_files_without_a_state_dict(script, tmp_path, content):
         (b'{"vocab_size": 30, "vocab_size": 31}', "vocab_size occurs twice, as 30 and 31"),
     ],
 )
-def test_damaged_configuration(script, files, content, message):
+def test_damaged_configuration(files, content, message):
     save_file(released_weights(), files["weights"])
     files["config"].write_bytes(content)
     with pytest.raises(ValueError, match=f"config .*{message}.*give the bert_config.json"):
@@ -477,7 +472,7 @@ def test_damaged_configuration(script, files, content, message):
 
 
 @pytest.mark.parametrize("missing", ["weights", "config"])
-def test_missing_files(script, files, missing):
+def test_missing_files(files, missing):
     save_file(released_weights(), files["weights"])
     files[missing].unlink()
     with pytest.raises(FileNotFoundError, match=f"{missing} .* does not exist: give"):
@@ -485,7 +480,7 @@ def test_missing_files(script, files, missing):
     assert not files["output_dir"].exists()
 
 
-def test_an_output_folder_that_is_not_empty(script, files):
+def test_an_output_folder_that_is_not_empty(files):
     save_file(released_weights(), files["weights"])
     files["output_dir"].mkdir()
     (files["output_dir"] / "notes.txt").touch()
@@ -493,7 +488,7 @@ def test_an_output_folder_that_is_not_empty(script, files):
         script.main(arguments_of(files))
 
 
-def test_a_tokenizer_with_more_tokens_than_the_model(script, files, tmp_path):
+def test_a_tokenizer_with_more_tokens_than_the_model(files, tmp_path):
     save_file(released_weights(), files["weights"])
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *map(str, range(26))]
     (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
@@ -504,7 +499,7 @@ def test_a_tokenizer_with_more_tokens_than_the_model(script, files, tmp_path):
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"model": {"type": "nope"}}', None])
-def test_a_tokenizer_that_is_none(script, files, tmp_path, content):
+def test_a_tokenizer_that_is_none(files, tmp_path, content):
     save_file(released_weights(), files["weights"])
     (tmp_path / "tokenizer").mkdir()
     if content is not None:
@@ -516,7 +511,7 @@ def test_a_tokenizer_that_is_none(script, files, tmp_path, content):
     assert not files["output_dir"].exists()
 
 
-def test_an_output_folder_that_cannot_be(script, files):
+def test_an_output_folder_that_cannot_be(files):
     save_file(released_weights(), files["weights"])
     files["output_dir"].touch()
     with pytest.raises(FileExistsError, match=r"output_dir=.*converted is a file: give a folder"):
@@ -529,7 +524,7 @@ def test_an_output_folder_that_cannot_be(script, files):
 
 
 @pytest.mark.parametrize("existed", [True, False])
-def test_nothing_is_left_of_what_failed(script, files, monkeypatch, existed):
+def test_nothing_is_left_of_what_failed(files, monkeypatch, existed):
     """The folder is as it was, which may be one that cannot be removed, as a volume."""
     save_file(released_weights(), files["weights"])
     if existed:
@@ -548,7 +543,7 @@ def test_nothing_is_left_of_what_failed(script, files, monkeypatch, existed):
     assert not list(files["output_dir"].parent.glob(".converted*"))
 
 
-def test_weights_that_share_their_numbers_are_read(script, tmp_path):
+def test_weights_that_share_their_numbers_are_read(tmp_path):
     shared = torch.randn(100, 100)
     torch.save({"module.a": shared, "module.b": shared.t()}, tmp_path / "tied.pt")
     weights = script.read_weights(tmp_path / "tied.pt")

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import explain
 import pytest
 
 SCRIPT = "examples/explain.py"
@@ -25,9 +26,9 @@ def test_words_of_each_answer(run_script, tiny_classifier: Path, tmp_path: Path)
         assert line == f"  {'LOCATION1 ' + answer['aspect']:<28} {answer['label']:<10} {shown}"
 
 
-def test_most_relevant_counts_what_speaks_against_the_label(example):
+def test_most_relevant_counts_what_speaks_against_the_label():
     words = [{"word": word, "relevance": value} for word, value in (("a", 0.2), ("b", -0.9), ("c", 0.5))]
-    assert example("explain").most_relevant(words, 2) == "b -0.90  c 0.50"
+    assert explain.most_relevant(words, 2) == "b -0.90  c 0.50"
 
 
 def test_a_text_that_cannot_be_printed(run_here, tiny_classifier: Path):

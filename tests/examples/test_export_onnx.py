@@ -8,10 +8,14 @@ import io
 import re
 from pathlib import Path
 
+import export_onnx as exporting
 import numpy as np
 import pytest
 import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+from absa import models as backbones
+from absa.tasks import classification
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'qacg-bert[onnx]'")
 SCRIPT = "examples/export_onnx.py"
@@ -39,10 +43,9 @@ def inputs(model, batch_size: int, length: int, padding: str | None) -> dict[str
 @pytest.fixture(
     params=["qacg_bert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cg_bert", "bert"))], scope="module"
 )
-def exported(request, tmp_path_factory, tiny_bert, example):
+def exported(request, tmp_path_factory, tiny_bert):
     """A tiny classifier with weights large enough to differ by, and the folder it was exported to."""
-    backbones = example("backbones")
-    contexts = example("tasks").Contexts(("LOCATION1", "LOCATION2"), ("price", "safety"))
+    contexts = classification.Contexts(("LOCATION1", "LOCATION2"), ("price", "safety"))
     config = backbones.build_config(request.param, str(tiny_bert), contexts, ["none", "positive", "negative"])
     torch.manual_seed(0)
     model = backbones.load_model(str(tiny_bert), config, "sdpa").eval()
@@ -53,7 +56,6 @@ def exported(request, tmp_path_factory, tiny_bert, example):
     model.save_pretrained(checkpoint)
     backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(checkpoint)
     folder = tmp_path_factory.mktemp("exported") / "onnx"
-    exporting = example("export_onnx")
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exporting.main(exporting.ExportArguments(str(checkpoint), str(folder), int8=True))
     return model, folder, printed.getvalue()

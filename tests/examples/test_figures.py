@@ -1,4 +1,4 @@
-"""examples/figures.py and what it adds up, against the same figures of all weights at once."""
+"""examples/paper/figures.py and what it adds up, against the same figures of all weights at once."""
 
 import json
 import math
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+import weights
 from modeling_qacg_bert import QACGBertForSequenceClassification
 
 FIGURES = ("relevance", "weights", "tokens", "negative_share", "lowest_words")
@@ -20,8 +21,7 @@ def checkpoint(make_checkpoint) -> Path:
 
 
 @torch.no_grad()
-def test_weights_in_batches_are_those_of_all(example, checkpoint: Path):
-    weights = example("weights")
+def test_weights_in_batches_are_those_of_all(checkpoint: Path):
     model = QACGBertForSequenceClassification.from_pretrained(checkpoint).eval()
     input_ids = torch.randint(5, 40, (4, 9), generator=torch.Generator().manual_seed(0))
     attention_mask = torch.tensor([[1] * 9, [1] * 7 + [0] * 2, [1] * 4 + [0] * 5, [1] * 9])
@@ -59,8 +59,8 @@ def test_weights_in_batches_are_those_of_all(example, checkpoint: Path):
         torch.testing.assert_close(received[row, : len(expected)], expected, atol=1e-6, rtol=1e-4)
 
 
-def test_means_of_words(example):
-    means = example("weights").WordMeans()
+def test_means_of_words():
+    means = weights.WordMeans()
     means.add("price", ["Dear", "dear", "rent", "!", "!"], [-0.5, -0.3, -0.2, -9.0, -9.0])
     means.add("price", ["rent", "once"], [0.4, -9.0])
     means.add("safety", ["dear"], [0.1])
@@ -73,7 +73,7 @@ def test_means_of_words(example):
 def test_figures(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_here):
     options = ("--data_dir", tiny_sentihood, "--output_dir", tmp_path / "figures", "--num_examples", "6")
     chosen = ("--layer", "2", "--head", "3", "--at_least", "1")
-    printed = run_here("examples/figures.py", checkpoint, *options, *chosen)
+    printed = run_here("examples/paper/figures.py", checkpoint, *options, *chosen)
     assert printed.splitlines()[-1] == f"figures and numbers: {tmp_path / 'figures'}"
     for name in FIGURES:
         assert (tmp_path / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -106,4 +106,6 @@ def test_figures(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_her
 )
 def test_what_cannot_be_drawn(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_here, options, message: str):
     with pytest.raises(ValueError, match=message):
-        run_here("examples/figures.py", checkpoint, "--data_dir", tiny_sentihood, "--output_dir", tmp_path, *options)
+        run_here(
+            "examples/paper/figures.py", checkpoint, "--data_dir", tiny_sentihood, "--output_dir", tmp_path, *options
+        )

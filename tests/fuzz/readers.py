@@ -5,7 +5,6 @@
 
 import io
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,20 +12,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
+from convert_checkpoint import read_weights
 from safetensors.torch import save
 
-sys.path.extend(str(Path(__file__).resolve().parents[2] / folder) for folder in ("", "examples", "examples/space"))
-
-import corpus
 import tables
-from convert_checkpoint import read_weights
+from absa import corpus
+from absa.metrics.absa.absa_scores import absa_scores
+from absa.metrics.absa.keyed_rows import join_rows
+from absa.settings import read_settings
+from absa.training.arguments import parse_arguments
 from datasets_scripts.custom_absa.reading import read_rows
 from datasets_scripts.semeval2014 import reading as semeval2014
 from datasets_scripts.sentihood import sentihood
-from metrics.absa.absa_scores import absa_scores
-from metrics.absa.keyed_rows import join_rows
-from settings import read_settings
-from training_arguments import parse_arguments
 
 COLUMNS = corpus.Columns("text", "id")
 SHARD_SIZE = 2

@@ -1,11 +1,10 @@
 """The readers on their seeds, on what fuzzing has found, and on damaged seeds."""
 
-import importlib
 import random
-import sys
 from pathlib import Path
 
 import pytest
+import readers
 
 HERE = Path(__file__).resolve().parent
 FINDINGS = {  # that a reader now reads (True) or tells (False)
@@ -36,34 +35,25 @@ TOKENS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def readers():
-    sys.path.insert(0, str(HERE))
-    try:
-        return importlib.import_module("readers")
-    finally:
-        sys.path.remove(str(HERE))
-
-
-def test_all_readers_are_listed(readers):
+def test_all_readers_are_listed():
     assert list(readers.READERS) == NAMES
     assert {path.relative_to(HERE / "findings").as_posix() for path in (HERE / "findings").glob("*/*")} == {*FINDINGS}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_seeds_are_read(readers, name: str, tmp_path: Path):
+def test_seeds_are_read(name: str, tmp_path: Path):
     reader = readers.READERS[name]
     assert all(readers.give(reader, tmp_path, seed) for seed in reader.seeds)
 
 
 @pytest.mark.parametrize(("finding", "is_read"), FINDINGS.items())
-def test_what_was_found_is_read_or_told(readers, finding: str, is_read: bool, tmp_path: Path):
+def test_what_was_found_is_read_or_told(finding: str, is_read: bool, tmp_path: Path):
     reader = readers.READERS[finding.split("/")[0]]
     assert readers.give(reader, tmp_path, (HERE / "findings" / finding).read_bytes()) is is_read
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_damaged_seeds_are_read_or_told(readers, name: str, tmp_path: Path):
+def test_damaged_seeds_are_read_or_told(name: str, tmp_path: Path):
     """Bits flipped, bytes dropped, doubled and put in, files cut off: the same ones each time."""
     generator = random.Random(name)
     reader = readers.READERS[name]

@@ -4,9 +4,7 @@ With HF_TOKEN and HUB_TEST_NAMESPACE both set, the same tests run against the re
 the repos they made. Tests that need a Hub that fails, or that look at what it was asked, are then skipped.
 """
 
-import importlib
 import os
-import sys
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hub_server import HubServer
 from huggingface_hub import HfApi, close_session, constants
 
 # What a test's own environment decides; whatever the machine has set of it is dropped.
@@ -29,23 +28,13 @@ class Hub:
     """The `HubServer`, or None on the real Hub."""
 
 
-def server_class() -> type:
-    """`HubServer` of the module beside this file, which lies on no path."""
-    folder = str(Path(__file__).parent)
-    sys.path.insert(0, folder)
-    try:
-        return importlib.import_module("hub_server").HubServer
-    finally:
-        sys.path.remove(folder)
-
-
 @pytest.fixture
 def hub():
     token, namespace = os.environ.get("HF_TOKEN"), os.environ.get("HUB_TEST_NAMESPACE")
     if token and namespace:
         yield Hub(constants.HUGGINGFACE_CO_URL_HOME.rstrip("/"), token, namespace)
         return
-    with server_class()(tokens={"hf_alice_token": "alice", "hf_bob_token": "bob"}) as server:
+    with HubServer(tokens={"hf_alice_token": "alice", "hf_bob_token": "bob"}) as server:
         yield Hub(server.endpoint, "hf_alice_token", "alice", server)
 
 

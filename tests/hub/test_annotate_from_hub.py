@@ -85,9 +85,7 @@ def test_what_the_hub_does_not_have(connect, repo_id, repo_root: Path, hub_envir
         path_or_fileobj=parquet(["x"]), path_in_repo="data/train.parquet", repo_id=name, repo_type="dataset"
     )
     script = f"""
-import sys
-sys.path.insert(0, "examples")
-from corpus import find_files
+from absa.corpus import find_files
 for name, split in (({absent!r}, "train"), ({name!r}, "trian")):
     try:
         find_files([name], split, None, None)

@@ -342,7 +342,7 @@ assert scores["strict_accuracy"] == 1.0, scores
 @pytest.mark.slow
 def test_evaluate_loads_a_metric_of_a_space(run_python, connect, repo_id, repo_root):
     api, name = connect(), repo_id("space", "metric")
-    run_python(EVALUATE_PROGRAM, name, str(repo_root / "metrics" / "sentihood"))
+    run_python(EVALUATE_PROGRAM, name, str(repo_root / "absa" / "metrics" / "sentihood"))
     assert api.repo_info(name, repo_type="space").private
     assert {name.split("/")[1] + ".py", "sentihood_scores.py"} <= set(api.list_repo_files(name, repo_type="space"))
 

@@ -12,6 +12,7 @@ from huggingface_hub import constants
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from absa import hub as publishing
 from modeling_qacg_bert import AspectSentimentPipeline
 
 TEXTS = ["LOCATION1 is safe but dear", "LOCATION2 and LOCATION1 is far", "nothing"]
@@ -55,9 +56,8 @@ def printed_by_publish(hub, connect, run_here, monkeypatch):
 
 
 @pytest.fixture
-def publish_here(hub, connect, example, repo_root, monkeypatch):
+def publish_here(hub, connect, repo_root, monkeypatch):
     """`publish` in this process; returns the error's message, if there is one."""
-    publishing = example("publish")
     monkeypatch.chdir(repo_root)
     monkeypatch.setattr(constants, "ENDPOINT", hub.endpoint)
     monkeypatch.setenv("HF_TOKEN", hub.token)
@@ -190,7 +190,7 @@ def test_data_and_metric(printed_by_publish, connect, repo_id, repo_root, hub_en
     data, metric = repo_id("dataset"), repo_id("space")
     sha = published_commit(printed_by_publish("dataset", "datasets_scripts/sample_corpus", data))
     assert len(commits(connect(), data, repo_type="dataset")) == 2
-    printed_by_publish("metric", "metrics/sentihood", metric, "--private")
+    printed_by_publish("metric", "absa/metrics/sentihood", metric, "--private")
     assert connect().repo_info(metric, repo_type="space").private
     script = f"""
 import json

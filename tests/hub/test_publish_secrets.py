@@ -12,9 +12,11 @@ from uuid import uuid4
 import pytest
 from huggingface_hub import constants
 
+from absa import outside_text
+
 TOKEN = "hf_" + "QWERTYUIOPASDFGHJKLZXCVBNMqwertyui"
 OTHER_TOKEN = "secret-of-another-form"
-METRIC = ("metric", "metrics/sentihood")
+METRIC = ("metric", "absa/metrics/sentihood")
 
 
 @pytest.fixture
@@ -143,13 +145,13 @@ def test_a_token_that_cannot_be_sent(telling_hub, printed, token: str):
     assert TOKEN not in printed(*METRIC, "alice/m", token=token.format(TOKEN=TOKEN))
 
 
-def test_a_fault_of_the_script_itself(example, capsys):
+def test_a_fault_of_the_script_itself(capsys):
     def fail():
         print(f"my {TOKEN}")
         print(f"your {TOKEN}", file=sys.stderr)
         raise KeyError(f"no {TOKEN}")
 
-    with pytest.raises(SystemExit) as caught, example("outside_text").without_tokens():
+    with pytest.raises(SystemExit) as caught, outside_text.without_tokens():
         fail()
     assert str(caught.value).startswith("Traceback")
     assert str(caught.value).endswith("KeyError: 'no TOKEN_REMOVED'\n")

@@ -55,12 +55,6 @@ def naive() -> ModuleType:
     return _load(Path(__file__).with_name("naive.py"))
 
 
-@pytest.fixture(scope="session")
-def convert_checkpoint(example: Callable) -> ModuleType:
-    """examples/convert_checkpoint.py."""
-    return example("convert_checkpoint")
-
-
 @pytest.fixture(params=["qacg", "cg"], scope="session")
 def kind(request: pytest.FixtureRequest) -> str:
     """Both models in turn."""

@@ -1,5 +1,6 @@
 """Against numbers of the authors' released implementation, whose weights examples/convert_checkpoint.py converts."""
 
+import convert_checkpoint
 import pytest
 import torch
 from safetensors import safe_open
@@ -16,7 +17,7 @@ FILES = {  # test id: file, kind, context_projection asked for
 
 
 @pytest.fixture(scope="module", params=FILES.values(), ids=list(FILES))
-def golden(request, shared_dir, convert_checkpoint):
+def golden(request, shared_dir):
     """A converted model on each backend, the inputs and the outputs of the released code."""
     file, kind, context_projection = request.param
     with safe_open(shared_dir / "golden" / f"{file}.safetensors", "pt") as tensors:

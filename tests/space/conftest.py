@@ -1,6 +1,5 @@
 """The demo: its modules, and a server of its own on a checkpoint that has seen no data."""
 
-import importlib
 import os
 import re
 import shutil
@@ -14,20 +13,6 @@ import pytest
 from transformers import pipeline
 
 LIMIT_S = 120  # for the server to start in
-
-
-@pytest.fixture(scope="session")
-def space(repo_root: Path) -> Callable:
-    """Imports a module of examples/space/, which lies on no path but that of its app."""
-
-    def load(name: str):
-        sys.path.insert(0, str(repo_root / "examples" / "space"))
-        try:
-            return importlib.import_module(name)
-        finally:
-            sys.path.remove(str(repo_root / "examples" / "space"))
-
-    return load
 
 
 @pytest.fixture(scope="session")

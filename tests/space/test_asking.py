@@ -3,14 +3,17 @@
 import pytest
 import torch
 
+import asking
+import drawing
+from absa import models as backbones
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
 ASPECTS = ["general", "price", "transit-location", "safety"]
 
 
 @pytest.fixture(scope="module")
-def asker(space, pipe):
-    return space("asking").Asker(pipe)
+def asker(pipe):
+    return asking.Asker(pipe)
 
 
 def asked_about(asked) -> list[str]:
@@ -95,22 +98,21 @@ class NotToBeAsked:
 
 
 @pytest.mark.parametrize("model_type", ["cg_bert", "bert"])
-def test_models_without_targets_and_without_quasi_attention(space, tiny_bert, example, model_type: str):
-    backbones = example("backbones")
+def test_models_without_targets_and_without_quasi_attention(tiny_bert, model_type: str):
     config = backbones.build_config(
         model_type, str(tiny_bert), Contexts((), ("food", "price")), ["none", "positive", "negative"]
     )
     torch.manual_seed(0)
     model = backbones.load_model(str(tiny_bert), config, "sdpa").eval()
     pipe = AspectSentimentPipeline(model=model, tokenizer=backbones.load_tokenizer(str(tiny_bert), config))
-    asker = space("asking").Asker(pipe)
+    asker = asking.Asker(pipe)
     asked = asker.ask("The soup is cheap", [], ["food"])
     assert [(answer["target"], answer["aspect"]) for answer in asked.answers] == [("", "food")]
     explained = asker.explain(asked, "", "food", "gradient")
     assert explained.quasi_term is None
     assert explained.attention.shape == (4, 2, 4)
     assert asker.most_subtracting(explained) == (2, 1)
-    assert "food: " in space("drawing").table(asked.answers, [])
+    assert "food: " in drawing.table(asked.answers, [])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,9 @@ import re
 
 import pytest
 
+import app
+import asking
+
 
 @pytest.mark.demo
 def test_demo_under_load(checkpoint, run_script):
@@ -20,6 +23,5 @@ def test_demo_under_load(checkpoint, run_script):
     assert "One more afterwards: answered" in printed
 
 
-def test_the_queue_has_an_end(space, pipe):
-    app = space("app")
-    assert app.build(space("asking").Asker(pipe))._queue.max_size == app.MAX_WAITING == 64
+def test_the_queue_has_an_end(pipe):
+    assert app.build(asking.Asker(pipe))._queue.max_size == app.MAX_WAITING == 64

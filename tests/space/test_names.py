@@ -2,6 +2,8 @@
 
 import pytest
 
+from names import names_in
+
 
 @pytest.mark.parametrize(
     ("text", "names"),
@@ -18,5 +20,5 @@ import pytest
         ("\U0001f642 \ud800 ...", []),
     ],
 )
-def test_names_in(space, text: str, names: list[str]):
-    assert space("names").names_in(text) == names
+def test_names_in(text: str, names: list[str]):
+    assert names_in(text) == names

@@ -10,6 +10,9 @@ import pytest
 from gradio_client import Client
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
+import app
+import asking
+
 pytestmark = pytest.mark.demo
 ASPECTS = ["general", "price", "transit-location", "safety"]
 TEXT = "Camden is dear but safe, and near Soho."
@@ -334,11 +337,11 @@ def test_twenty_at_once(server, pipe):
         assert [label for label in shown if label != "Answers"] == [spoken(answer)[2] for answer in expected]
 
 
-def test_a_model_without_targets_is_not_asked_for_names(space, pipe):
-    asker = space("asking").Asker(pipe)
+def test_a_model_without_targets_is_not_asked_for_names(pipe):
+    asker = asking.Asker(pipe)
     for targets in (["LOCATION1"], []):
         asker.targets = targets
-        components = space("app").build(asker).config["components"]
+        components = app.build(asker).config["components"]
         fields = {component["props"].get("elem_id"): component["props"] for component in components}
         assert fields["names"]["visible"] is bool(targets)
         assert fields["aspects"]["value"] == ASPECTS

@@ -4,15 +4,12 @@ from pathlib import Path
 
 import pytest
 
+import tables
+
 ANSWER = {"target": "Soho", "aspect": "price", "label": "negative", "score": 0.98765, "truncated": True}
 
 
-@pytest.fixture
-def tables(space):
-    return space("tables")
-
-
-def test_read_and_write(tables, tmp_path: Path):
+def test_read_and_write(tmp_path: Path):
     """With what spreadsheets make of csv: a mark at the start, Windows' line ends, line ends in cells."""
     (tmp_path / "own.csv").write_bytes('\ufeffid,text\r\n1,"Soho, ""dear""\nand caf\u00e9"\r\n\r\n2,\r\n'.encode())
     columns, rows = tables.read(tmp_path / "own.csv", "text")
@@ -52,14 +49,14 @@ def test_read_and_write(tables, tmp_path: Path):
         (b"text\n" + b"Soho\n" * 1001, "more than 1,000 rows: examples/annotate.py takes any number"),
     ],
 )
-def test_what_is_no_such_file(tables, tmp_path: Path, content: bytes, told: str):
+def test_what_is_no_such_file(tmp_path: Path, content: bytes, told: str):
     (tmp_path / "own.csv").write_bytes(content)
     with pytest.raises(ValueError, match=told) as error:
         tables.read(tmp_path / "own.csv", "text")
     assert len(str(error.value)) < 200
 
 
-def test_messages_are_short_however_long_the_names_are(tables, tmp_path: Path):
+def test_messages_are_short_however_long_the_names_are(tmp_path: Path):
     (tmp_path / "own.csv").write_text("x" * 100_000 + "\n1\n")
     with pytest.raises(ValueError, match=r"There is no column 'y+\.\.\.: the file has 'x+\.\.\.") as error:
         tables.read(tmp_path / "own.csv", "y" * 100_000)
@@ -67,17 +64,17 @@ def test_messages_are_short_however_long_the_names_are(tables, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", [None, "", ".", "absent.csv"])
-def test_what_is_no_file(tables, tmp_path: Path, name: str | None):
+def test_what_is_no_file(tmp_path: Path, name: str | None):
     with pytest.raises(ValueError, match="There is no such file: give one csv file"):
         tables.read(name and tmp_path / name, "text")
 
 
-def test_a_column_without_a_name_is_asked_for(tables, tmp_path: Path):
+def test_a_column_without_a_name_is_asked_for(tmp_path: Path):
     (tmp_path / "own.csv").write_text(",text\n0,Soho\n")  # as pandas writes its index
     with pytest.raises(ValueError, match="The column with the texts has no name: say which it is"):
         tables.read(tmp_path / "own.csv", "")
 
 
-def test_half_surrogates_are_written(tables, tmp_path: Path):
+def test_half_surrogates_are_written(tmp_path: Path):
     tables.write(tmp_path / "annotated.csv", ["text"], [{"text": "Soho \ud83d", **tables.NO_ANSWER}])
     assert "Soho \\ud83d,,,,," in (tmp_path / "annotated.csv").read_text(encoding="utf-8-sig")

@@ -1,0 +1,72 @@
+"""Command lines from dataclasses, some of whose fields are words without a name before them; errors in one line."""
+
+import json
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from transformers import HfArgumentParser
+
+from absa.settings import cut
+
+Arguments = TypeVar("Arguments")
+HOUSE = ("absa", "datasets_scripts", "modeling_", "__main__")  # where errors are meant for users
+
+
+def make_parser(*kinds: type) -> HfArgumentParser:
+    """A parser of dataclasses, whose errors are not preceded by a usage of a hundred arguments."""
+    return HfArgumentParser(kinds, usage="%(prog)s [words] [--argument value ...]; --help lists the arguments")
+
+
+def parse(arguments: type[Arguments], *words: str) -> Arguments:
+    """The command line as a dataclass.
+
+    Args:
+        arguments: the dataclass; each field has a help text.
+        words: names of the fields that are given by their place, in the order of the fields.
+    """
+    parser = make_parser(arguments)
+    for action in parser._actions:
+        if action.dest in words:
+            action.option_strings = []
+    return parse_words(parser, sys.argv[1:])[0]
+
+
+def parse_words(parser: HfArgumentParser, words: list[str]) -> tuple:
+    """The words of a command as the parser's dataclasses.
+
+    Raises:
+        SystemExit: with status 2, as argparse has it, if a word is none of theirs.
+        ValueError: if they do not take a value.
+    """
+    try:
+        *parsed, unknown = parser.parse_args_into_dataclasses(
+            words, look_for_args_file=False, return_remaining_strings=True
+        )
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{cut(error.doc)} is given for a mapping, but is no JSON: {error}") from error
+    except ValueError as error:  # of TrainingArguments too, whose traceback would say nothing to the user
+        raise ValueError(" ".join(str(error).split())) from error
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    return tuple(parsed)
+
+
+@contextmanager
+def user_errors() -> Iterator[None]:
+    """Ends a script, where its user has made a mistake, with the one line that names it, and no traceback.
+
+    Raises:
+        SystemExit: with status 1, from a ValueError or OSError that this project raises. Those of libraries go on as
+            they are: they tell of a defect, which is found by its traceback.
+    """
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        package = frame.f_globals["__name__"].partition(".")[0]
+        if not package.startswith(HOUSE):
+            raise
+        raise SystemExit(str(error)) from error

@@ -1,0 +1,1 @@
+"""What a task asks for: rows, features, batches and scores."""

@@ -1,0 +1,1 @@
+"""Training: arguments, the run over seeds, the Trainer, losses, calibration, results."""

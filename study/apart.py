@@ -1,0 +1,90 @@
+"""Which aspects a model without auxiliary sentences takes for one another, and how near their embeddings are.
+
+    python study/apart.py study/grids/contexts_apart.yaml
+
+For each pair of aspects, over the groups of the validation split of which gold names one of the two: how often the
+model finds that one, and how often the other. The distance is that of the two context embeddings, as a share of the
+mean over all pairs, so that 1 is neither near nor far. What is stored of trained models that are not there is kept.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import safe_open
+
+from absa.commands import parse
+from absa.metrics.sentihood.aspect_groups import NONE, Groups
+from absa.metrics.sentihood.sentihood_scores import ASPECTS, LABELS
+from compare import read_groups
+from grids import STUDY, read_grid
+from trained import look_at_trained
+
+
+@dataclass
+class ApartArguments:
+    """Which models."""
+
+    grid: Path = field(metadata={"help": "File of study/grids, on SentiHood, without auxiliary sentences."})
+    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
+    results_dir: Path = field(default=STUDY / "results", metadata={"help": "For apart/GRID.json."})
+
+
+def taken_for_another(groups: Groups, first: int, second: int) -> tuple[float, float]:
+    """Of the groups whose gold has one of two aspects: the shares in which that one is found, and the other one."""
+    gold = groups.gold[:, [first, second]] != NONE  # (groups, 2)
+    found = groups.probabilities[:, [first, second]].argmax(axis=-1) != NONE
+    one = gold[:, 0] != gold[:, 1]
+    return float(found[one][gold[one]].mean()), float(found[one][~gold[one]].mean())
+
+
+def relative_distances(embeddings: torch.Tensor, aspects: int) -> dict[tuple[int, int], float]:
+    """Euclidean distance of each pair of aspects, mean over targets, as a share of the mean of all pairs.
+
+    Args:
+        embeddings: (targets * aspects, d), the aspects of each target together.
+        aspects: how many there are.
+    """
+    of_targets = embeddings.float().unflatten(0, (-1, aspects))  # (targets, aspects, d)
+    distances = torch.cdist(of_targets, of_targets).mean(dim=0)  # (aspects, aspects)
+    pairs = list(combinations(range(aspects), 2))
+    mean = np.mean([distances[pair].item() for pair in pairs])
+    return {pair: float(distances[pair] / mean) for pair in pairs}
+
+
+def look(checkpoint: Path) -> dict[str, dict[str, float]]:
+    """Of a checkpoint: for each pair of aspects `distance`, and how often the right and the other one are found."""
+    with safe_open(checkpoint / "model.safetensors", framework="pt") as weights:
+        distances = relative_distances(weights.get_tensor("bert.context_embeddings.weight"), len(ASPECTS))
+    groups = read_groups(checkpoint / "validation_probabilities.parquet", ASPECTS, LABELS)
+    looked = {}
+    for (first, second), distance in distances.items():
+        right, other = taken_for_another(groups, first, second)
+        looked[f"{ASPECTS[first]}, {ASPECTS[second]}"] = {"distance": distance, "right": right, "other": other}
+    return looked
+
+
+def worst(looked: Mapping[str, Mapping[str, float]]) -> str:
+    """The pair of which the other one is found most often, as a line."""
+    pair, shares = max(looked.items(), key=lambda item: item[1]["other"])
+    return f"{pair}: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+
+
+def main(arguments: ApartArguments):
+    grid = read_grid(arguments.grid)
+    for label, run in grid.runs.items():
+        guided = run["model_type"] != "bert"
+        if run["dataset"] != "sentihood" or not guided or run.get("auxiliary_sentence", True):
+            raise ValueError(
+                f"grid {arguments.grid}: {label!r} is no context-guided model without auxiliary sentences "
+                "on SentiHood: give study/grids/contexts_apart.yaml"
+            )
+    file = arguments.results_dir / "apart" / f"{grid.name}.json"
+    look_at_trained(grid, arguments.output_dir, file, look, worst)
+
+
+if __name__ == "__main__":
+    main(parse(ApartArguments, "grid"))

@@ -1,0 +1,98 @@
+"""Trains a model that differs from those of `run_absa.py` in what the study asks about and nothing else.
+
+    python study/controls.py context_in_input RECIPE ...
+
+Takes what `run_absa.py` takes after the name of the control. The weights load into the model's own class, which does
+not know of the difference: what is published of a control is its scores.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from transformers import PreTrainedModel
+
+from absa.training import run as run_absa
+
+
+def context_in_input(model: PreTrainedModel):
+    """Adds the context embedding to the input embeddings, before their LayerNorm, as BERT adds those of segments."""
+    context_ids = []
+
+    def keep(module, args, kwargs):
+        if kwargs["context_ids"].dim() > 1:
+            raise ValueError(
+                "context_in_input with contexts_together=true: a text has one input for all: leave it out"
+            )
+        context_ids[:] = [kwargs["context_ids"]]
+
+    def add(module, args, output):
+        return output + model.bert.context_embeddings(context_ids[0], len(output))[:, None]
+
+    model.bert.register_forward_pre_hook(keep, with_kwargs=True)
+    model.bert.embeddings.token_type_embeddings.register_forward_hook(add)
+
+
+def moving_average(model: PreTrainedModel, decay: float = 0.998):
+    """Shows, and saves, an exponential moving average of the weights instead of those that are trained.
+
+    The average changes place with the weights when the model is first asked after training steps, and again with the
+    next one. So what is saved after an evaluation is the average, from which training could not go on.
+    """
+    average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
+    shown = False
+
+    @torch.no_grad()
+    def change_places():
+        for weight, averaged in zip(model.parameters(), average.parameters(), strict=True):
+            before = weight.clone()
+            weight.copy_(averaged)
+            averaged.copy_(before)
+
+    def choose(module, args):
+        nonlocal shown
+        if not shown:
+            average.update_parameters(model)  # with what the last step has made of the weights
+        if shown == module.training:
+            change_places()
+            shown = not shown
+
+    model.register_forward_pre_hook(choose)
+
+
+def check_not_begun(folder: Path):
+    """A run whose checkpoints hold averages cannot go on from them.
+
+    Raises:
+        ValueError: if it would.
+    """
+    if any(folder.glob("**/checkpoint-*")):  # of BERT-single in a folder a context
+        raise ValueError(f"moving_average cannot go on from the checkpoints in {folder}: remove it to begin again")
+
+
+CONTROLS = {"context_in_input": context_in_input, "moving_average": moving_average}
+
+
+def main(argv: list[str]):
+    if not argv or argv[0] not in CONTROLS:
+        raise ValueError(f"control={argv[0] if argv else ''}: give one of {', '.join(CONTROLS)}")
+    load_model, check_same_run = run_absa.load_model, run_absa.check_same_run
+
+    def load_control(*arguments):
+        model = load_model(*arguments)
+        CONTROLS[argv[0]](model)
+        return model
+
+    def check_same_control(folder: Path, described: dict, own: Path):
+        check_same_run(folder, {**described, "control": argv[0]}, own)
+        if argv[0] == "moving_average":
+            check_not_begun(own)
+
+    run_absa.load_model = load_control
+    run_absa.check_same_run = check_same_control
+    run_absa.main(argv[1:])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

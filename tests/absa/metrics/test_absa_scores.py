@@ -1,0 +1,185 @@
+"""Figures for people's own data: by hand, against scikit-learn, and over groups of unequal size."""
+
+import math
+import random
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score, precision_recall_fscore_support
+
+from absa.metrics.absa import DegenerateScoreWarning, absa_scores
+
+LABELS = ("none", "good", "bad")
+
+
+def columns(rows):
+    return dict(zip(("ids", "targets", "aspects", "labels", "probabilities"), zip(*rows, strict=True), strict=True))
+
+
+# Groups of two, one and two rows.
+BY_HAND = columns(
+    [
+        ("1", "phone", "battery", "good", [0.2, 0.7, 0.1]),  # right
+        ("1", "phone", "screen", "none", [0.6, 0.3, 0.1]),  # right
+        ("1", "case", "price", "bad", [0.5, 0.1, 0.4]),  # none; bad is the best of the others
+        ("2", "phone", "battery", "bad", [0.1, 0.8, 0.1]),  # good
+        ("2", "phone", "screen", "none", [0.3, 0.4, 0.3]),  # good
+    ]
+)
+
+
+def test_by_hand():
+    assert absa_scores(**BY_HAND, label_names=LABELS) == pytest.approx(
+        {
+            "strict_accuracy": 1 / 3,
+            "accuracy": 2 / 5,
+            # none: 1 hit, 2 gold, 2 predicted -> 2/4. good: 1, 1, 3 -> 2/4. bad: 0, 2, 0 -> 0.
+            "macro_f1": (1 / 2 + 1 / 2 + 0) / 3,
+            # present in gold: 3, predicted: 3, both: battery 1 and 2
+            "presence_precision": 2 / 3,
+            "presence_recall": 2 / 3,
+            "presence_f1": 4 / 6,
+            "sentiment_accuracy": 2 / 3,  # battery 1 and price
+            "accuracy/battery": 1 / 2,
+            "accuracy/price": 0.0,
+            "accuracy/screen": 1 / 2,
+        },
+        abs=1e-15,
+    )
+
+
+def test_without_none_label():
+    scores = absa_scores(**BY_HAND, label_names=LABELS, none_label=None)
+    assert set(scores) == {
+        "strict_accuracy",
+        "accuracy",
+        "macro_f1",
+        "accuracy/battery",
+        "accuracy/price",
+        "accuracy/screen",
+    }
+
+
+def test_the_none_label_may_stand_anywhere():
+    moved = [[row[1], row[2], row[0]] for row in BY_HAND["probabilities"]]
+    scores = absa_scores(**{**BY_HAND, "probabilities": moved}, label_names=("good", "bad", "none"))
+    assert scores == absa_scores(**BY_HAND, label_names=LABELS)
+
+
+def random_rows(seed, num_ids=30):
+    generator = np.random.default_rng(seed)
+    rows = []
+    for number in range(num_ids):
+        for aspect in generator.choice(["a", "b", "c", "d"], size=generator.integers(1, 5), replace=False):
+            probabilities = generator.dirichlet(np.ones(3))
+            rows.append((str(number), "", str(aspect), str(generator.choice(LABELS)), probabilities.tolist()))
+    return columns(rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equals_sklearn(seed):
+    rows = random_rows(seed)
+    scores = absa_scores(**rows, label_names=LABELS)
+    predicted = [LABELS[int(np.argmax(row))] for row in rows["probabilities"]]
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        [label != "none" for label in rows["labels"]], [label != "none" for label in predicted], average="binary"
+    )
+    expected = {
+        "accuracy": accuracy_score(rows["labels"], predicted),
+        "macro_f1": f1_score(rows["labels"], predicted, average="macro"),
+        "presence_precision": precision,
+        "presence_recall": recall,
+        "presence_f1": f1,
+    }
+    assert {name: scores[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+
+
+def test_macro_f1_leaves_out_labels_that_do_not_occur():
+    # none: 2 * 1 / (1 + 2), good: 2 * 0 / (1 + 0), bad occurs nowhere.
+    rows = columns([("1", "", "a", "none", [0.9, 0.1, 0.0]), ("2", "", "a", "good", [0.9, 0.1, 0.0])])
+    with pytest.warns(DegenerateScoreWarning, match="presence_precision is NaN"):
+        scores = absa_scores(**rows, label_names=LABELS)
+    assert scores["macro_f1"] == pytest.approx((2 / 3 + 0) / 2, abs=1e-15)
+
+
+def test_only_none_in_gold():
+    with pytest.warns(DegenerateScoreWarning) as caught:
+        scores = absa_scores(["1"], [""], ["a"], ["none"], [[1, 0, 0]], label_names=LABELS)
+    undefined = {name for name, value in scores.items() if math.isnan(value)}
+    assert undefined == {"presence_precision", "presence_recall", "presence_f1", "sentiment_accuracy"}
+    assert undefined == {str(warning.message).split(" is NaN")[0] for warning in caught}
+
+
+def test_label_names_may_be_an_array():
+    assert absa_scores(**BY_HAND, label_names=np.array(LABELS)) == absa_scores(**BY_HAND, label_names=LABELS)
+
+
+def test_aspects_that_end_in_nul_are_aspects_of_their_own():
+    rows = columns([("1", "", "a", "good", [0.0, 1.0, 0.0]), ("1", "", "a\0", "good", [0.0, 0.0, 1.0])])
+    scores = absa_scores(**rows, label_names=LABELS)
+    assert (scores["accuracy/a"], scores["accuracy/a\0"]) == (1, 0)
+
+
+def test_one_long_aspect_does_not_lengthen_the_others():
+    rows = [(str(number), "", "a", "good", [0.0, 1.0, 0.0]) for number in range(300)]
+    tracemalloc.start()
+    absa_scores(**columns([*rows, ("0", "", "x" * 100_000, "good", [0.0, 1.0, 0.0])]), label_names=LABELS)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000  # bytes; 300 strings of 100,000 characters are 120,000,000 in an array
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_row_order_changes_no_bit(seed):
+    rows = random_rows(0)
+    order = random.Random(seed).sample(range(len(rows["ids"])), len(rows["ids"]))
+    shuffled = {name: [column[row] for row in order] for name, column in rows.items()}
+    options = {"label_names": LABELS, "bootstrap": 3}
+    assert absa_scores(**shuffled, **options) == absa_scores(**rows, **options)
+
+
+def test_resamples_hold_whole_groups():
+    # Ids with one right row of one, and with one right row of three. Drawn: a twice, both, or b twice, so strict
+    # accuracy is 1, 1/2 or 0 and accuracy 2/2, 2/4 or 2/6, with probabilities 1/4, 1/2, 1/4.
+    right, wrong = ("good", [0.0, 1.0, 0.0]), ("good", [0.0, 0.0, 1.0])
+    rows = columns(
+        [("a", "", "x", *right), ("b", "", "x", *right), ("b", "", "y", *wrong), ("b", "", "z", *wrong)],
+    )
+    scores = absa_scores(**rows, label_names=LABELS, bootstrap=100)
+    assert (scores["strict_accuracy_low"], scores["strict_accuracy_high"]) == (0, 1)
+    assert (scores["accuracy_low"], scores["accuracy_high"]) == (2 / 6, 1)
+
+
+def test_bounds():
+    rows = random_rows(3)
+    scores = absa_scores(**rows, label_names=LABELS, bootstrap=200, seed=7)
+    assert absa_scores(**rows, label_names=LABELS, bootstrap=200, seed=7) == scores
+    assert absa_scores(**rows, label_names=LABELS, bootstrap=200, seed=8) != scores
+    for name in absa_scores(**rows, label_names=LABELS):
+        assert 0 <= scores[f"{name}_low"] < scores[name] < scores[f"{name}_high"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label_names": ["none"]}, r"labels=\['none'\]: name two or more labels"),
+        ({"label_names": "none"}, "labels='none': name two or more labels"),
+        ({"label_names": None}, "labels=None: name two or more labels"),
+        ({"label_names": set(LABELS)}, r"labels={'bad', 'good', 'none'}: name two or more labels"),
+        ({"label_names": {"none": 0, "good": 1}}, "labels={'good': 1, 'none': 0}: name two or more labels"),
+        ({"label_names": [0, 1, 2]}, r"labels=\[0, 1, 2\]: name two or more labels, strings in the order"),
+        ({"label_names": ["none", ["good"]]}, r"labels=\['none', \['good'\]\]: name two or more labels"),
+        ({"label_names": ["none", "a\ud800"]}, r"labels=\['none', 'a\\ud800'\]: name two or more labels"),
+        ({"label_names": np.array(["none"])}, r"labels=array\(\['none'\], .*\): name two or more labels"),
+        ({"label_names": LABELS, "none_label": ["none"]}, r"none_label=\['none'\] is not one of the labels"),
+        ({"label_names": LABELS, "none_label": 0}, "none_label=0 is not one of the labels"),
+        ({"label_names": LABELS, "none_label": np.array(LABELS)}, r"none_label=array\(.*\) is not one of the labels"),
+        ({"label_names": ["none", "good", "good"]}, "a label occurs twice"),
+        ({"label_names": ["absent", "good", "bad"]}, r"none_label='none' is not one of the labels \['absent'"),
+        ({"label_names": ["none", "good", "awful"]}, r"unknown label 'bad' for \('1', 'case', 'price'\)"),
+    ],
+)
+def test_bad_labels(options, message):
+    with pytest.raises(ValueError, match=message):
+        absa_scores(**BY_HAND, **options)

@@ -1,0 +1,89 @@
+"""Learning rates of weights, and losses weighted by class."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+from transformers import BertForSequenceClassification
+
+from absa import models
+from absa.training import optimisation
+from absa.training.arguments import ABSATrainingArguments
+from absa.training.trainer import ABSATrainer
+
+
+@pytest.fixture
+def model(tiny_classifier: Path):
+    return models.MODEL_CLASSES["qacg_bert"].from_pretrained(tiny_classifier)
+
+
+def test_new_is_what_bert_has_not_and_the_classifier(model, tiny_bert: Path):
+    bert = {name for name, _ in BertForSequenceClassification.from_pretrained(tiny_bert).named_parameters()}
+    for name, _ in model.named_parameters():
+        assert optimisation.is_new(name) is (name not in bert or name.startswith("classifier.")), name
+
+
+def test_learning_rates_by_depth(model):
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    decayed = [name for name in names.values() if name.endswith("weight")]
+    groups = optimisation.parameter_groups(model, decayed, 0.01, 1.0, 3.0, 0.5)
+    found = {names[parameter]: group for group in groups for parameter in group["params"]}
+    assert sorted(found) == sorted(names.values())
+    assert sum(len(group["params"]) for group in groups) == len(names)  # each in one group
+    # Two layers: the pooler stands above them, at 1; each step down halves.
+    for name, rate, decay in [
+        ("bert.pooler.dense.weight", 1.0, 0.01),
+        ("bert.encoder.layer.1.output.dense.bias", 0.5, 0.0),
+        ("bert.encoder.layer.0.attention.self.query.weight", 0.25, 0.01),
+        ("bert.embeddings.word_embeddings.weight", 0.125, 0.01),
+        ("bert.encoder.layer.0.attention.self.query_gate.from_hidden.weight", 3.0, 0.01),
+        ("bert.context_embeddings.weight", 3.0, 0.01),
+        ("classifier.bias", 3.0, 0.0),
+    ]:
+        assert (found[name]["lr"], found[name]["weight_decay"]) == (rate, decay), name
+
+
+def test_the_trainer_uses_them(model, tmp_path: Path):
+    for options, expected in [
+        ({}, {2e-5}),
+        ({"new_learning_rate": 1e-3}, {2e-5, 1e-3}),
+        ({"layer_decay": 0.5}, {2e-5, 1e-5, 5e-6, 2.5e-6}),  # new and pooler, both layers, embeddings
+    ]:
+        without_evaluation = {"eval_strategy": "no", "save_strategy": "no", "load_best_model_at_end": False}
+        arguments = ABSATrainingArguments(output_dir=str(tmp_path), **without_evaluation, **options)
+        trainer = ABSATrainer(model=model, args=arguments, balance_labels=False)
+        trainer.create_optimizer()
+        assert {group["lr"] for group in trainer.optimizer.param_groups} == expected
+
+
+def test_balanced_loss():
+    # Labels 0, 0, 0, 1 of three: 0 weighs 4 / (2 * 3) = 2/3, 1 weighs 4 / (2 * 1) = 2; their mean over rows is 1.
+    loss = optimisation.balanced_loss([0, 0, 0, 1], 3, 0.0)
+    logits = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([0, 1, 0, 1])
+    rows = cross_entropy(logits, labels, reduction="none")
+    expected = (rows * torch.tensor([2 / 3, 2, 2 / 3, 2])).mean()
+    assert loss(SimpleNamespace(logits=logits), labels).item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_balanced_and_smoothed_loss():
+    loss = optimisation.balanced_loss([0, 0, 0, 1], 2, 0.2)
+    logits, labels = torch.tensor([[0.3, -1.0], [2.0, 0.5]]), torch.tensor([0, 1])
+    weights = torch.tensor([2 / 3, 2])
+    surprise = -weights * logits.log_softmax(-1)  # (rows, labels)
+    targets = torch.tensor([[0.9, 0.1], [0.1, 0.9]])  # 0.8 and 0.2 / 2
+    expected = (targets * surprise).sum(-1).mean()
+    assert loss(SimpleNamespace(logits=logits), labels).item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_balanced_loss_of_contexts_in_one_pass():
+    loss = optimisation.balanced_loss([0, 1], 2, 0.1)
+    logits = torch.randn(2, 3, 2, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([[0, 1, -100], [1, -100, -100]])
+    rows = cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=0.1, reduction="sum")
+    outputs = SimpleNamespace(logits=logits)
+    assert loss(outputs, labels).item() == pytest.approx(rows.item() / 3, rel=1e-6)
+    # With accumulated gradients the Trainer says how many labels the whole step has.
+    assert loss(outputs, labels, num_items_in_batch=6).item() == pytest.approx(rows.item() / 6, rel=1e-6)

@@ -1,0 +1,93 @@
+"""The paired bootstrap, against a copy of its definition that scores resampled rows one resample at a time."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import compare
+from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
+
+pytestmark = pytest.mark.filterwarnings("ignore:audit_")  # undefined in small resamples
+MAIN_SCORES = ("strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc")
+NUM_SENTENCES = 40
+
+
+def write_run(file: Path, seed: int, right: float) -> Path:
+    """Answers to forty sentences, every third with two targets; the gold labels are the same for all runs."""
+    gold = np.random.default_rng(0)
+    answers = np.random.default_rng(seed)
+    rows = []
+    for number in range(NUM_SENTENCES):
+        for target in ("LOCATION1", "LOCATION2")[: 1 + (number % 3 == 0)]:
+            for aspect in ASPECTS:
+                label = gold.choice(3, p=[0.4, 0.3, 0.3])
+                p = answers.dirichlet([1, 1, 1])
+                p[label] += right * answers.random()
+                rows.append((str(number), target, aspect, LABELS[label], *(p / p.sum())))
+    columns = ["id", "target", "aspect", "label", *(f"p_{label}" for label in LABELS)]
+    pd.DataFrame(rows, columns=columns).to_parquet(file)
+    return file
+
+
+def scores_of(file: Path, sentences: list[int]) -> np.ndarray:
+    """The main scores of the rows of these sentences, each drawn one under a name of its own."""
+    table = pd.read_parquet(file)
+    drawn = [table[table["id"] == str(sentence)].assign(id=str(n)) for n, sentence in enumerate(sentences)]
+    rows = pd.concat(drawn)
+    columns = {f"{name}s": rows[name].tolist() for name in ("id", "target", "aspect", "label")}
+    scores = sentihood_scores(**columns, probabilities=rows[[f"p_{label}" for label in LABELS]].to_numpy())
+    return np.array([scores[name] for name in MAIN_SCORES])
+
+
+def test_against_its_definition(tmp_path: Path):
+    first, second = (
+        [write_run(tmp_path / f"{name}{seed}", seed, right) for seed in seeds]
+        for name, seeds, right in (("a", (1, 2), 1.0), ("b", (3, 4), 0.5))
+    )
+    found = compare.paired_difference("sentihood", (first, second), 20)
+
+    def difference(sentences):
+        return np.mean(
+            [scores_of(a, sentences) - scores_of(b, sentences) for a, b in zip(first, second, strict=True)], axis=0
+        )
+
+    order = sorted(map(str, range(NUM_SENTENCES)))  # as the bootstrap numbers the sentences
+    generator = np.random.default_rng(0)
+    draws = [generator.integers(NUM_SENTENCES, size=NUM_SENTENCES) for _ in range(20)]
+    resampled = [difference([int(order[n]) for n in draw]) for draw in draws]
+    low, high = np.percentile(resampled, [2.5, 97.5], axis=0)
+    expected = difference(range(NUM_SENTENCES))
+    for position, name in enumerate(MAIN_SCORES):
+        got = [found[name], found[f"{name}_low"], found[f"{name}_high"]]
+        assert got == pytest.approx([expected[position], low[position], high[position]], abs=1e-12), name
+    assert found["strict_accuracy"] > 0
+    assert found["strict_accuracy_low"] < found["strict_accuracy"] < found["strict_accuracy_high"]
+
+
+def test_a_run_against_itself(tmp_path: Path):
+    run = [write_run(tmp_path / "run", 1, 1.0)]
+    assert set(compare.paired_difference("sentihood", (run, run), 20).values()) == {0.0}
+
+
+def test_runs_on_different_data(tmp_path: Path):
+    run, other = (write_run(tmp_path / name, 1, 1.0) for name in ("run", "other"))
+    table = pd.read_parquet(other)
+    table.loc[table["id"] == "7", "id"] = "seven"
+    table.to_parquet(other)
+    with pytest.raises(ValueError, match=r"other is about other sentences or labels than .*run: compare runs on one"):
+        compare.paired_difference("sentihood", ([run], [other]), 20)
+    table.loc[table["id"] == "seven", "id"] = "7"
+    table.loc[0, "label"] = "none" if table.loc[0, "label"] != "none" else "positive"
+    table.to_parquet(other)
+    with pytest.raises(ValueError, match="other is about other sentences or labels"):
+        compare.paired_difference("sentihood", ([run], [other]), 20)
+
+
+def test_what_is_not_there(tmp_path: Path, run_here, repo_root: Path):
+    grids = repo_root / "study" / "grids"
+    with pytest.raises(FileNotFoundError, match=r"does not exist: train the run with study/run\.py"):
+        run_here("study/compare.py", grids / "comparison_sentihood.yaml", "--output_dir", tmp_path)
+    with pytest.raises(ValueError, match=r"controls\.yaml has no `paired` runs"):
+        run_here("study/compare.py", grids / "controls.yaml", "--output_dir", tmp_path)
