@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from absa.corpus import Reject
-from absa.settings import cut
+from datasets_scripts.source_files import shorten
 
 RECORD = "run.json"
 SUMMARY = "summary.json"
@@ -193,7 +193,7 @@ def check_same_run(output_dir: Path, run: Mapping[str, Any]):
         ) from error
     now = by_name(described)
     differences = [
-        f"{name} was {cut(repr(before.get(name)), 200)} and is now {cut(repr(now.get(name)), 200)}"
+        f"{name} was {shorten(repr(before.get(name)), 200)} and is now {shorten(repr(now.get(name)), 200)}"
         for name in [*before, *(name for name in now if name not in before)]
         if before.get(name) != now.get(name)
     ]

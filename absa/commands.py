@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from transformers import HfArgumentParser
 
-from absa.settings import cut
+from datasets_scripts.source_files import shorten
 
 Arguments = TypeVar("Arguments")
 HOUSE = ("absa", "datasets_scripts", "modeling_", "__main__")  # where errors are meant for users
@@ -46,7 +46,7 @@ def parse_words(parser: HfArgumentParser, words: list[str]) -> tuple:
             words, look_for_args_file=False, return_remaining_strings=True
         )
     except json.JSONDecodeError as error:
-        raise ValueError(f"{cut(error.doc)} is given for a mapping, but is no JSON: {error}") from error
+        raise ValueError(f"{shorten(error.doc)} is given for a mapping, but is no JSON: {error}") from error
     except ValueError as error:  # of TrainingArguments too, whose traceback would say nothing to the user
         raise ValueError(" ".join(str(error).split())) from error
     if unknown:

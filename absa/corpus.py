@@ -19,8 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import load_dataset_builder
 
-from absa.settings import cut
-from datasets_scripts.custom_absa.source_files import UTF_16
+from datasets_scripts.source_files import UTF_16, shorten
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
 HUB = "hf://"
@@ -280,7 +279,7 @@ def check_columns(name: str, columns: Columns, known: list[str]):
     for option, column in (("text_column", columns.text), ("id_column", columns.id)):
         if column is not None and known.count(column) != 1:
             fault = "is no column" if column not in known else "is the name of several columns"
-            raise ValueError(f"{option}={column} {fault} of {name}, which has {cut(', '.join(known)) or 'none'}")
+            raise ValueError(f"{option}={column} {fault} of {name}, which has {shorten(', '.join(known)) or 'none'}")
 
 
 def make_row(row: int, line: int | None, columns: Columns, values: dict[str, Any]) -> Row | Reject:
@@ -323,7 +322,7 @@ def lines(file: BinaryIO | io.TextIOBase) -> Iterator[bytes | str | None]:
 
 
 def shown(value: Any) -> str:
-    return f"{cut(repr(value))} ({type(value).__name__})"
+    return f"{shorten(repr(value))} ({type(value).__name__})"
 
 
 class Csv:
@@ -408,7 +407,7 @@ class JsonLines:
             raise BadRowError(f"it is {shown(values)}, no object")
         absent = [column for column in columns or () if column not in values]
         if absent:
-            raise BadRowError(f"it has no {' and no '.join(absent)}, but {cut(', '.join(values)) or 'nothing'}")
+            raise BadRowError(f"it has no {' and no '.join(absent)}, but {shorten(', '.join(values)) or 'nothing'}")
         return values
 
     @classmethod

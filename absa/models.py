@@ -31,7 +31,8 @@ from transformers import (
 from transformers.activations import ACT2FN
 from transformers.utils.logging import disable_progress_bar
 
-from absa.settings import LONGEST_PATH, class_and_reason, cut, read_settings
+from absa.settings import LONGEST_PATH, class_and_reason, read_settings
+from datasets_scripts.source_files import shorten
 from modeling_qacg_bert import (
     CGBertConfig,
     CGBertForSequenceClassification,
@@ -316,7 +317,9 @@ def build_config(
     config = make_config(model_type, fields | preset_fields | override_fields, where)
     for name, value in described.items():
         if getattr(config, name) != value:
-            raise ValueError(f"{where} has {name}={cut(getattr(config, name))}, the data {cut(value)}: leave it out")
+            raise ValueError(
+                f"{where} has {name}={shorten(getattr(config, name))}, the data {shorten(value)}: leave it out"
+            )
     return config
 
 
@@ -340,9 +343,9 @@ def chosen_fields(model_type: str, preset: str | None, overrides: str | None) ->
 
 
 def _where(preset: str | None, overrides: str | None, backbone: str | None = None) -> str:
-    overrides = overrides and cut(overrides)
+    overrides = overrides and shorten(overrides)
     given = {"model_preset": preset, "config_overrides": overrides, "model_name_or_path": backbone}
-    return " with ".join(f"{name}={cut(value, LONGEST_PATH)}" for name, value in given.items() if value)
+    return " with ".join(f"{name}={shorten(value, LONGEST_PATH)}" for name, value in given.items() if value)
 
 
 def make_config(model_type: str, fields: dict[str, Any], where: str) -> PreTrainedConfig:
@@ -357,7 +360,7 @@ def make_config(model_type: str, fields: dict[str, Any], where: str) -> PreTrain
     """
     _check_numbers(where, fields)
     if str(fields.get("hidden_act", "gelu")) not in ACT2FN:
-        raise ValueError(f"{where} has hidden_act={cut(fields['hidden_act'])}: give one of {', '.join(ACT2FN)}")
+        raise ValueError(f"{where} has hidden_act={shorten(fields['hidden_act'])}: give one of {', '.join(ACT2FN)}")
     try:
         config = CONFIG_CLASSES[model_type](**fields)
         with torch.device("meta"):
@@ -371,7 +374,7 @@ def _check_numbers(where: str, fields: dict[str, Any]):
     for name, value in fields.items():
         low, high = RANGES.get(name, (-LARGEST, LARGEST))
         if isinstance(value, int | float) and not low <= value <= high:
-            raise ValueError(f"{where} has {name}={cut(value)}: give a finite number, from {low:g} to {high:g}")
+            raise ValueError(f"{where} has {name}={shorten(value)}: give a finite number, from {low:g} to {high:g}")
 
 
 def read_preset(preset: str, model_type: str) -> dict[str, Any]:
@@ -383,11 +386,11 @@ def read_preset(preset: str, model_type: str) -> dict[str, Any]:
     fields = read_settings("model_preset=", preset, "see configuration/models")
     preset_type = fields.pop("model_type", None)
     if preset_type != model_type:
-        raise ValueError(f"model_preset={preset} is for {cut(preset_type)}, model_type={model_type}: name its own")
+        raise ValueError(f"model_preset={preset} is for {shorten(preset_type)}, model_type={model_type}: name its own")
     unknown = sorted(set(fields) - {field.name for field in fields_of(CONFIG_CLASSES[model_type])})
     if unknown:
         raise ValueError(
-            f"model_preset={preset} holds {cut(unknown)}, which a {model_type} has not: correct the names"
+            f"model_preset={preset} holds {shorten(unknown)}, which a {model_type} has not: correct the names"
         )
     fields.pop("num_contexts", None)
     return fields
@@ -405,11 +408,11 @@ def parse_overrides(overrides: str, config_class: type[PreTrainedConfig]) -> dic
         name, equals, value = assignment.partition("=")
         if not equals or name not in known:
             raise ValueError(
-                f"config_overrides={cut(overrides)}: {cut(assignment)!r} is no field=value of a "
+                f"config_overrides={shorten(overrides)}: {shorten(assignment)!r} is no field=value of a "
                 f"{config_class.model_type}"
             )
         if name in fields:
-            raise ValueError(f"config_overrides={cut(overrides)} gives {name} twice: keep one")
+            raise ValueError(f"config_overrides={shorten(overrides)} gives {name} twice: keep one")
         try:
             fields[name] = json.loads(value)
         except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from datasets_scripts.custom_absa.source_files import read_utf8
+from datasets_scripts.source_files import read_utf8
 
 TOKEN = r"hf_(?:(?:oauth|jwt)_[\w.-]+|[A-Za-z0-9]{20,})"
 REMOVED = "TOKEN_REMOVED"

@@ -7,6 +7,8 @@ from typing import Any
 
 import yaml
 
+from datasets_scripts.source_files import quoted, shorten
+
 MOST_BYTES = 1 << 20
 LONGEST_PATH = 400  # characters in an error
 MOST_VALUES = 10_000  # a few lines of YAML whose aliases name one another stand for more than memory holds
@@ -24,7 +26,7 @@ def read_settings(argument: str, path: str | Path, remedy: str) -> dict[str, Any
         ValueError: if it is no regular file, cannot be read, or a key occurs twice.
     """
     path = Path(path)
-    named = f"{argument}{cut(path, LONGEST_PATH)}"
+    named = f"{argument}{shorten(path, LONGEST_PATH)}"
     if not path.is_file():
         if path.exists():
             raise ValueError(f"{named} is no regular file: {remedy}")
@@ -43,19 +45,13 @@ def read_settings(argument: str, path: str | Path, remedy: str) -> dict[str, Any
         raise ValueError(f"{named} cannot be read: {one_line(error)}; {remedy}") from error
     _check_number(named, settings)
     if not isinstance(settings, dict):
-        raise ValueError(f"{named} is no mapping of names to values, but {cut(repr(settings))}: {remedy}")
+        raise ValueError(f"{named} is no mapping of names to values, but {shorten(repr(settings))}: {remedy}")
     return settings
-
-
-def cut(value: object, most: int = 80) -> str:
-    """A value for an error, however long it is."""
-    written = str(value)
-    return written if len(written) <= most else written[:most] + "..."
 
 
 def one_line(error: Exception) -> str:
     """What a library says is wrong; its class, where it says nothing."""
-    return cut(" ".join(str(error).split()) or type(error).__name__, 240)
+    return shorten(" ".join(str(error).split()) or type(error).__name__, 240)
 
 
 def class_and_reason(error: Exception) -> str:
@@ -72,7 +68,7 @@ class Loader(yaml.SafeLoader):
         for key, _ in node.value:
             name, line = str(key.value), key.start_mark.line + 1
             if name in lines:
-                raise yaml.YAMLError(f"{cut(name)} occurs twice, on lines {lines[name]} and {line}: keep one")
+                raise yaml.YAMLError(f"{shorten(name)} occurs twice, on lines {lines[name]} and {line}: keep one")
             lines[name] = line
         return node
 
@@ -81,7 +77,7 @@ class Loader(yaml.SafeLoader):
             raise yaml.constructor.ConstructorError(
                 None,
                 None,
-                f"{cut(node.value)} is a number to base 8 or 60: write it to base 10, or quote it",
+                f"{shorten(node.value)} is a number to base 8 or 60: write it to base 10, or quote it",
                 node.start_mark,
             )
         kind = node.tag.rpartition(":")[2]
@@ -98,7 +94,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, value in pairs:
         if name in settings:
             raise ValueError(
-                f"{cut(name)} occurs twice, as {cut(repr(settings[name]))} and {cut(repr(value))}: keep one"
+                f"{shorten(name)} occurs twice, as {quoted(settings[name])} and {quoted(value)}: keep one"
             )
         settings[name] = value
     return settings

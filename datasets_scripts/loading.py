@@ -10,9 +10,9 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, Value, load_dat
 from datasets.exceptions import DatasetGenerationError, DatasetsError
 
 from .custom_absa import CustomABSA
-from .custom_absa.source_files import shown
 from .semeval2014 import SemEval2014
 from .sentihood import SentiHood
+from .source_files import quoted
 
 BUILDERS = {"sentihood": SentiHood, "semeval2014": SemEval2014, "custom": CustomABSA}
 ARGUMENTS = {
@@ -72,7 +72,7 @@ def load_absa_dataset(
     }
     given = {argument: value for argument, value in given.items() if value is not None}
     if not isinstance(name, str | Path) or not name:
-        raise ValueError(f"name={shown(name)}: give one of {', '.join(BUILDERS)}, a folder, or a Hub id owner/name")
+        raise ValueError(f"name={quoted(name)}: give one of {', '.join(BUILDERS)}, a folder, or a Hub id owner/name")
     name = str(name)
     if name not in BUILDERS and not Path(name).is_dir() and "/" not in name:
         raise ValueError(f"{name=} is unknown; choose one of {', '.join(BUILDERS)}, a folder, or a Hub id owner/name")
@@ -80,7 +80,7 @@ def load_absa_dataset(
         if argument not in ARGUMENTS.get(name, ()):
             takers = [other for other, arguments in ARGUMENTS.items() if argument in arguments]
             raise ValueError(
-                f"{argument}={shown(value)} does not apply to {name!r}, only to {', '.join(takers)}; drop it"
+                f"{argument}={quoted(value)} does not apply to {name!r}, only to {', '.join(takers)}; drop it"
             )
     cache_dir = None if cache_dir is None else str(cache_dir)
     if name not in BUILDERS:
@@ -131,7 +131,7 @@ def _check_classes(files: list[Path]) -> None:
             first, first_classes = first_of.setdefault(column, (file, classes))
             if classes != first_classes:
                 raise ValueError(
-                    f"{file}, column {column!r}: {shown(classes)}, where {first} has {shown(first_classes)}; write "
+                    f"{file}, column {column!r}: {quoted(classes)}, where {first} has {quoted(first_classes)}; write "
                     "the folder anew with export_parquet, with the same classes in all splits"
                 )
 
@@ -157,7 +157,7 @@ def _with_standard_columns(name: str, splits: DatasetDict) -> DatasetDict:
                 expected = f"0 to {feature.num_classes - 1}" if isinstance(feature, ClassLabel) else "a string"
                 expected += " with something to read" if column == "text" else ""
                 raise ValueError(
-                    f"{name!r}, split {split!r}, row {row}, column {column!r}: {shown(rows[row][column])} is not "
+                    f"{name!r}, split {split!r}, row {row}, column {column!r}: {quoted(rows[row][column])} is not "
                     f"{expected}; correct or remove the row, and write the folder with export_parquet"
                 )
     return splits.select_columns(list(COLUMNS))

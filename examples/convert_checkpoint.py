@@ -29,7 +29,8 @@ from transformers import (
 
 from absa.commands import make_parser, parse_words, user_errors
 from absa.models import loading
-from absa.settings import class_and_reason, cut, read_settings
+from absa.settings import class_and_reason, read_settings
+from datasets_scripts.source_files import quoted, shorten
 from modeling_qacg_bert import (
     CGBertConfig,
     CGBertForSequenceClassification,
@@ -141,12 +142,12 @@ def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
     for name, tensor in weights.items():
         if tensor.dtype not in FLOATS or tensor.layout != torch.strided or tensor.is_meta:
             raise ValueError(
-                f"weights {path} has {cut(name)} as {tensor.dtype}, {tensor.layout}, on {tensor.device}: save it as "
+                f"weights {path} has {shorten(name)} as {tensor.dtype}, {tensor.layout}, on {tensor.device}: save "
                 "dense floats"
             )
         if tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
             # A copy of a view that repeats one number may be of any size.
-            raise ValueError(f"weights {path} has {cut(name)} as a view that repeats numbers: save it contiguous")
+            raise ValueError(f"weights {path} has {shorten(name)} as a view that repeats numbers: save it contiguous")
     unwrapped = [name.removeprefix("module.") for name in weights]  # DataParallel's prefix
     repeated = [name for name, count in Counter(unwrapped).items() if count > 1]
     if repeated:
@@ -212,27 +213,27 @@ def build_config(
     for name, size in sizes.items():
         if fields.get(name, size) != size:
             raise ValueError(
-                f"{name}={cut(repr(fields[name]))} in the configuration, but {name}={size} in the weights: give the "
+                f"{name}={quoted(fields[name])} in the configuration, but {name}={size} in the weights: give the "
                 "configuration that the weights were trained with"
             )
 
     for name in KEPT_FIELDS:
         value = fields.get(name, 0.0)
         if isinstance(value, bool) or not isinstance(value, float | int) or not 0 <= value <= 1:
-            raise ValueError(f"{name}={cut(repr(value))} in the configuration: give a number from 0 to 1")
+            raise ValueError(f"{name}={shorten(repr(value))} in the configuration: give a number from 0 to 1")
 
     for argument, names in (("targets", targets), ("aspects", aspects), ("labels", labels)):
         if names and (len(set(names)) != len(names) or not all(name.strip() for name in names)):
-            raise ValueError(f"{argument}={cut(names)}: give each a name of its own")
+            raise ValueError(f"{argument}={shorten(names)}: give each a name of its own")
     if labels and len(labels) != sizes["num_labels"]:
         raise ValueError(
-            f"labels={cut(labels)} are {len(labels)} names, but num_labels={sizes['num_labels']} in the weights: name "
-            "each, in the order of their ids"
+            f"labels={shorten(labels)} are {len(labels)} names, but num_labels={sizes['num_labels']} in the weights: "
+            "name each, in the order of their ids"
         )
     named_contexts = len(targets or [""]) * len(aspects or [])
     if (targets or aspects) and named_contexts != sizes["num_contexts"]:
         raise ValueError(
-            f"targets={cut(targets)} and aspects={cut(aspects)} make {named_contexts} contexts, but "
+            f"targets={shorten(targets)} and aspects={shorten(aspects)} make {named_contexts} contexts, but "
             f"num_contexts={sizes['num_contexts']} in the weights: name all, in the order of their ids"
         )
     # Some versions of the released QACG-BERT have one (d, H) weight, whose output every head gets.

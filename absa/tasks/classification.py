@@ -15,7 +15,7 @@ from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
 from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from absa.metrics.sentihood import sentihood_scores
-from absa.settings import cut
+from datasets_scripts.source_files import shorten
 from modeling_qacg_bert import Contexts
 
 MOST_LABELS, MOST_NAMES = 24, 400  # lines, and characters of names, that are shown of a data set
@@ -103,8 +103,8 @@ def table_of_labels(task: Task) -> str:
         {name: {"rows": len(rows["text"]), "texts": len(set(rows["text"]))} for name, rows in task.splits.items()}
     )
     table = pd.concat([counts.sort_values("train", ascending=False, kind="stable"), totals]).astype(int)
-    targets = cut(", ".join(task.contexts.targets) or "none", MOST_NAMES)
-    aspects = cut(", ".join(task.contexts.aspects), MOST_NAMES)
+    targets = shorten(", ".join(task.contexts.targets) or "none", MOST_NAMES)
+    aspects = shorten(", ".join(task.contexts.aspects), MOST_NAMES)
     pairs = f"{len(task.contexts)} pairs of target and aspect; targets: {targets}; aspects: {aspects}"
     return f"{table.to_string(max_rows=MOST_LABELS)}\n{pairs}"
 

@@ -13,7 +13,8 @@ from transformers import TrainingArguments
 from absa.commands import make_parser, parse_words
 from absa.models import MINILM, chosen_fields
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
-from absa.settings import cut, read_settings
+from absa.settings import read_settings
+from datasets_scripts.source_files import shorten
 
 logger = logging.getLogger("run_absa")
 
@@ -204,7 +205,7 @@ class DataArguments:
         for seed in self.seeds:
             if not 0 <= seed < 2**32:
                 raise ValueError(
-                    f"seeds={cut(self.seeds)}: {cut(seed)} is no seed; give numbers from 0 to {2**32 - 1}"
+                    f"seeds={shorten(self.seeds)}: {shorten(seed)} is no seed; give numbers from 0 to {2**32 - 1}"
                 )
 
 
@@ -265,7 +266,7 @@ class ABSATrainingArguments(TrainingArguments):
             for name in names:
                 value = getattr(self, name)
                 if value is not None and not is_wanted(value):
-                    raise ValueError(f"{name}={cut(value)}: {wanted}")
+                    raise ValueError(f"{name}={shorten(value)}: {wanted}")
         # Without an accelerator the Trainer takes bf16 only where the CPU is asked for by name.
         self.use_cpu = self.use_cpu or not torch.accelerator.is_available()
         device_type = "cpu" if self.use_cpu else torch.accelerator.current_accelerator().type
@@ -275,7 +276,7 @@ class ABSATrainingArguments(TrainingArguments):
         super().__post_init__()
         self.metric_for_best_model = metric_for_best_model
         if isinstance(self.lr_scheduler_kwargs, str):
-            raise ValueError(f"lr_scheduler_kwargs={cut(self.lr_scheduler_kwargs)}: a mapping, as in {{power: 2}}")
+            raise ValueError(f"lr_scheduler_kwargs={shorten(self.lr_scheduler_kwargs)}: a mapping, as in {{power: 2}}")
 
 
 def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABSATrainingArguments]:
@@ -292,7 +293,7 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
         known = {action.dest for action in parser._actions} - {"help"}
         unknown = sorted(map(str, set(recipe) - known))
         if unknown:
-            raise ValueError(f"recipe {recipe_file} holds {cut(unknown)}, which are no arguments: see --help")
+            raise ValueError(f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments: see --help")
         check_texts(recipe_file, recipe)
         recipe = for_dataset(recipe, argv)
         argv = [*recipe_words(recipe), *argv]  # of an argument given twice the last counts
@@ -313,7 +314,7 @@ def for_dataset(recipe: dict[str, Any], argv: list[str]) -> dict[str, Any]:
     left_out = [name for name in OF_THE_DATA if recipe.get(name) is not None]
     if wanted in (None, own) or not left_out:
         return recipe
-    told = ", ".join(f"{name}={cut(recipe[name])}" for name in left_out)
+    told = ", ".join(f"{name}={shorten(recipe[name])}" for name in left_out)
     logger.warning("dataset=%s: of the recipe, which is for %s, %s is left out", wanted, own, told)
     return {name: value for name, value in recipe.items() if name not in left_out}
 
@@ -368,7 +369,7 @@ def check_texts(recipe_file: str, recipe: dict[str, Any]):
             (only, *others) = value if value and isinstance(value, list) else [value]
             if kind in (str, str | None) and (others or isinstance(only, bool | float | dict)):
                 raise ValueError(
-                    f"recipe {recipe_file} has {name}={cut(value)}, a {type(value).__name__} where a text is "
+                    f"recipe {recipe_file} has {name}={shorten(value)}, a {type(value).__name__} where a text is "
                     f'wanted: put what you mean in quotes, as in {name}: "no"'
                 )
 
@@ -382,7 +383,7 @@ def recipe_words(recipe: dict) -> list[str]:
                 raise ValueError(f"recipe: {name} is a list of lists, where it takes values")
             words += [f"--{name}", *map(recipe_word, value)]
             if any(word.startswith("--") for word in map(recipe_word, value)):
-                raise ValueError(f"recipe: {name}={cut(value)} would begin another argument: leave out --")
+                raise ValueError(f"recipe: {name}={shorten(value)} would begin another argument: leave out --")
         elif value is not None:
             words.append(f"--{name}={recipe_word(value)}")
     return words

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import datasets
 
-from .deduplication import drop_shared_texts
+from ..deduplication import drop_shared_texts
+from ..source_files import cache_key, quoted, shorten
 from .reading import READERS, cell_error, fault_of, read_rows
-from .source_files import cache_key, cut, shown
 
 # Names under which a split's file is looked for in data_dir.
 FILE_STEMS = {"train": ("train",), "validation": ("validation", "dev"), "test": ("test",)}
@@ -57,14 +57,14 @@ class CustomABSA(datasets.GeneratorBasedBuilder):
         **kwargs,
     ):
         if (data_files is None) == (data_dir is None):
-            raise ValueError(f"data_files={shown(data_files)} and data_dir={shown(data_dir)}: give one of the two")
+            raise ValueError(f"data_files={quoted(data_files)} and data_dir={quoted(data_dir)}: give one of the two")
         if absent_label is not None and (fault_of(absent_label) or absent_label != absent_label.strip()):
             raise ValueError(
-                f"absent_label={shown(absent_label)} is empty or has blanks around it, or is no readable string; "
+                f"absent_label={quoted(absent_label)} is empty or has blanks around it, or is no readable string; "
                 "write a label, or give None"
             )
         if not isinstance(deduplicate, bool):
-            raise ValueError(f"deduplicate={shown(deduplicate)}: give True or False")
+            raise ValueError(f"deduplicate={quoted(deduplicate)}: give True or False")
         files = _named_files(data_files) if data_dir is None else _files_in(data_dir)
         super().__init__(
             hash=cache_key(files.values()),
@@ -113,11 +113,11 @@ def _named_files(data_files: Mapping[str, str | Path]) -> dict[str, Path]:
     if not isinstance(data_files, Mapping) or "train" not in data_files or not data_files.keys() <= FILE_STEMS.keys():
         given = list(data_files) if isinstance(data_files, Mapping) else data_files
         raise ValueError(
-            f"data_files has {shown(given)}: expected {{'train': path}}, with 'validation' and 'test' or without"
+            f"data_files has {quoted(given)}: expected {{'train': path}}, with 'validation' and 'test' or without"
         )
     for split, file in data_files.items():
         if not isinstance(file, str | PathLike):
-            raise ValueError(f"data_files[{split!r}]={shown(file)}: give the path of one file, or leave it out")
+            raise ValueError(f"data_files[{split!r}]={quoted(file)}: give the path of one file, or leave it out")
     files = {split: Path(data_files[split]) for split in FILE_STEMS if split in data_files}
     for split, file in files.items():
         if file.suffix not in READERS:
@@ -129,7 +129,7 @@ def _named_files(data_files: Mapping[str, str | Path]) -> dict[str, Path]:
 
 def _files_in(data_dir: str | Path) -> dict[str, Path]:
     if not isinstance(data_dir, str | PathLike) or not data_dir:
-        raise ValueError(f"data_dir={shown(data_dir)}: give the path of a folder")
+        raise ValueError(f"data_dir={quoted(data_dir)}: give the path of a folder")
     folder, files = Path(data_dir), {}
     for split, stems in FILE_STEMS.items():
         names = [stem + suffix for stem in stems for suffix in READERS]
@@ -147,7 +147,7 @@ def _check_known(file: Path, train_file: Path, rows: list[dict], names: dict[str
     for row in rows:
         for column, known in names.items():
             if row[column] not in known:
-                known = cut(", ".join(known))
+                known = shorten(", ".join(known))
                 remedy = f"does not occur in {train_file}, which has {known}; correct it or add it there"
                 raise cell_error(file, row["line"], column, row[column], remedy)
 

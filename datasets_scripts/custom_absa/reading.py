@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from .source_files import read_utf8, shown
+from ..source_files import quoted, read_utf8
 
 REQUIRED_COLUMNS = ("text", "aspect", "label")
 OPTIONAL_COLUMNS = ("id", "target")
@@ -44,7 +44,7 @@ def _csv_records(file: Path) -> Iterator[tuple[int, dict]]:
             elif cells:
                 if len(cells) != len(header):
                     raise ValueError(
-                        f"{file}, line {line}: {len(cells)} cells {shown(cells)} for the {len(header)} columns "
+                        f"{file}, line {line}: {len(cells)} cells {quoted(cells)} for the {len(header)} columns "
                         f"{', '.join(header)}; quote cells that hold commas and write each cell"
                     )
                 yield line, dict(zip(header, cells, strict=True))
@@ -70,7 +70,7 @@ def _jsonl_records(file: Path) -> Iterator[tuple[int, dict]]:
         except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets, a key twice
             raise ValueError(f"{file}, line {line}: JSON that cannot be read ({error}); mend the line") from error
         if not isinstance(record, dict):
-            raise ValueError(f"{file}, line {line}: {shown(text.strip())} is no object; write one object per line")
+            raise ValueError(f"{file}, line {line}: {quoted(text.strip())} is no object; write one object per line")
         _check_columns(file, line, list(record))
         yield line, record
 
@@ -79,7 +79,7 @@ def _object(pairs: list[tuple[str, object]]) -> dict:
     """An object of JSON, which would lose the first value of a key that it has twice."""
     record = dict(pairs)
     if len(record) < len(pairs):
-        raise ValueError(f"a key occurs twice in {shown([key for key, _ in pairs])}")
+        raise ValueError(f"a key occurs twice in {quoted([key for key, _ in pairs])}")
     return record
 
 
@@ -90,7 +90,7 @@ def _check_separator(file: Path, line: int, header: list[str]) -> None:
     for separator, name in ((";", "semicolons"), ("\t", "tabs")):
         if len(header) == 1 and separator in header[0]:
             raise ValueError(
-                f"{file}, line {line}: {shown(header[0])} is one column; separated by {name}? Save the file with "
+                f"{file}, line {line}: {quoted(header[0])} is one column; separated by {name}? Save the file with "
                 f"commas: pandas.read_csv(file, sep={separator!r}).to_csv(file, index=False)"
             )
 
@@ -98,12 +98,12 @@ def _check_separator(file: Path, line: int, header: list[str]) -> None:
 def _check_columns(file: Path, line: int, columns: list[str]) -> None:
     for column in REQUIRED_COLUMNS:
         if column not in columns:
-            raise ValueError(f"{file}, line {line}, column {column!r}: is missing among {shown(columns)}; add it")
+            raise ValueError(f"{file}, line {line}, column {column!r}: is missing among {quoted(columns)}; add it")
     for column in columns:
         if column not in REQUIRED_COLUMNS + OPTIONAL_COLUMNS:
             allowed = ", ".join(REQUIRED_COLUMNS + OPTIONAL_COLUMNS)
             raise ValueError(
-                f"{file}, line {line}, column {shown(column)}: is not one of {allowed}; rename or remove it"
+                f"{file}, line {line}, column {quoted(column)}: is not one of {allowed}; rename or remove it"
             )
         if columns.count(column) > 1:
             raise ValueError(f"{file}, line {line}, column {column!r}: occurs twice in the header; remove one")
@@ -161,8 +161,8 @@ def _drop_repeated(file: Path, rows: list[dict]) -> list[dict]:
                 row["line"],
                 "label",
                 row["label"],
-                f"contradicts {shown(first['label'])} on line {first['line']} for the same text, target "
-                f"{shown(row['target'])} and aspect {shown(row['aspect'])}; remove one of the two rows",
+                f"contradicts {quoted(first['label'])} on line {first['line']} for the same text, target "
+                f"{quoted(row['target'])} and aspect {quoted(row['aspect'])}; remove one of the two rows",
             )
     if len(first_of) < len(rows):
         warnings.warn(f"{file}: {len(rows) - len(first_of)} repeated rows dropped", stacklevel=2)
@@ -171,4 +171,4 @@ def _drop_repeated(file: Path, rows: list[dict]) -> list[dict]:
 
 def cell_error(file: Path, line: int, column: str, value: object, remedy: str) -> ValueError:
     """The error of one cell: file, 1-based line, column, value, what is wrong and the remedy."""
-    return ValueError(f"{file}, line {line}, column {column!r}: {shown(value)} {remedy}")
+    return ValueError(f"{file}, line {line}, column {column!r}: {quoted(value)} {remedy}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from .source_files import cut, read_utf8, shown
+from ..source_files import is_readable, quoted, read_utf8, shorten
 
 CATEGORIES = ("price", "anecdotes/miscellaneous", "food", "ambience", "service")
 CHILDREN = {
@@ -42,10 +42,10 @@ def read_sentences(file: Path, name: str) -> list[dict]:
         root = etree.fromstring(text.encode(), parser)
     except etree.XMLSyntaxError as error:
         raise ValueError(
-            f"{name}, line {error.lineno}: malformed XML ({cut(error.msg)}); get the file anew"
+            f"{name}, line {error.lineno}: malformed XML ({shorten(error.msg)}); get the file anew"
         ) from error
     if root.tag != "sentences" or len(root) == 0:
-        raise ValueError(f"{name}: expected <sentences> with at least one <sentence>, got <{cut(root.tag)}>")
+        raise ValueError(f"{name}: expected <sentences> with at least one <sentence>, got <{shorten(root.tag)}>")
     sentences = [_read_sentence(name, element) for element in root]
     seen = set()
     for element, sentence in zip(root, sentences, strict=True):
@@ -56,14 +56,16 @@ def read_sentences(file: Path, name: str) -> list[dict]:
 
 
 def _read_sentence(name: str, element: etree._Element) -> dict:
-    if element.tag != "sentence" or not _is_readable(element.get("id")):
-        raise _error(name, element, "id", element.get("id"), f"expected <sentence id=...>, got <{cut(element.tag)}>")
+    if element.tag != "sentence" or not is_readable(element.get("id")):
+        raise _error(
+            name, element, "id", element.get("id"), f"expected <sentence id=...>, got <{shorten(element.tag)}>"
+        )
     for child in element.iter():
         _check_element(name, child)
     if len(element.findall("text")) != 1:
         raise _error(name, element, "text", element.findtext("text"), "is to be there once in each sentence")
     text = element.findtext("text")
-    if not _is_readable(text):
+    if not is_readable(text):
         raise _error(name, element, "text", text, "is empty; write or remove the sentence")
     terms = [_read_term(name, term, text) for term in element.iterfind("aspectTerms/aspectTerm")]
     categories = [
@@ -93,14 +95,9 @@ def _read_term(name: str, element: etree._Element, text: str) -> dict:
     if not term:
         raise _error(name, element, "term", term, "is empty; write the words from the text")
     if read["from"] + len(term) != read["to"] or not text.startswith(term, read["from"]):
-        remedy = f"is not what text has from {read['from']} to {read['to']}, {shown(text[read['from'] : read['to']])}"
+        remedy = f"is not what text has from {read['from']} to {read['to']}, {quoted(text[read['from'] : read['to']])}"
         raise _error(name, element, "term", term, f"{remedy}; correct the term or its offsets")
     return read
-
-
-def _is_readable(text: str | None) -> bool:
-    """Whether there is more than blanks and what no one sees."""
-    return any(character.isprintable() and not character.isspace() for character in text or "")
 
 
 def _check_element(name: str, element: etree._Element):
@@ -109,8 +106,8 @@ def _check_element(name: str, element: etree._Element):
     for child in element:
         if child.tag not in allowed:
             known = ", ".join(allowed) or "none"
-            remedy = f"is no element of <{cut(element.tag)}>, which has {known}; correct or remove it"
-            raise _error(name, child, cut(child.tag), child.text, remedy)
+            remedy = f"is no element of <{shorten(element.tag)}>, which has {known}; correct or remove it"
+            raise _error(name, child, shorten(child.tag), child.text, remedy)
 
 
 def _one_of(allowed: tuple[str, ...], name: str, element: etree._Element, field: str) -> str:
@@ -128,4 +125,4 @@ def _offset(name: str, element: etree._Element, field: str) -> int:
 
 
 def _error(name: str, element: etree._Element, field: str, value: str | None, remedy: str) -> ValueError:
-    return ValueError(f"{name}, line {element.sourceline}, field {field!r}: {shown(value)} {remedy}")
+    return ValueError(f"{name}, line {element.sourceline}, field {field!r}: {quoted(value)} {remedy}")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import datasets
 
-from .deduplication import drop_shared_texts
+from ..deduplication import drop_shared_texts
+from ..retrieval import download_pinned, local_files
+from ..source_files import cache_key, quoted
 from .reading import CATEGORIES, read_sentences
-from .retrieval import download_pinned, local_files
-from .source_files import cache_key, shown
 
 BASE_URL = (
     "https://raw.githubusercontent.com/HSLCY/ABSA-BERT-pair/f61018a0a28e0d3b863ebca173999f5103c6035e/data/semeval2014"
@@ -89,17 +89,17 @@ class SemEval2014(datasets.GeneratorBasedBuilder):
     ):
         if train_version not in tuple(TRAIN_FILES):
             raise ValueError(
-                f"train_version={shown(train_version)} is unknown; choose one of {', '.join(TRAIN_FILES)}"
+                f"train_version={quoted(train_version)} is unknown; choose one of {', '.join(TRAIN_FILES)}"
             )
         if not isinstance(validation_fraction, Real) or not 0 <= validation_fraction < 1:
             raise ValueError(
-                f"validation_fraction={shown(validation_fraction)} is out of range; choose a share in [0, 1), 0 for "
+                f"validation_fraction={quoted(validation_fraction)} is out of range; choose a share in [0, 1), 0 for "
                 "no validation"
             )
         if isinstance(validation_seed, bool) or not isinstance(validation_seed, Integral):
-            raise ValueError(f"validation_seed={shown(validation_seed)}: give a whole number")
+            raise ValueError(f"validation_seed={quoted(validation_seed)}: give a whole number")
         if not isinstance(deduplicate, bool):
-            raise ValueError(f"deduplicate={shown(deduplicate)}: give True or False")
+            raise ValueError(f"deduplicate={quoted(deduplicate)}: give True or False")
         if data_dir is None and train_version == "v2":
             raise ValueError(
                 "train_version='v2' has no pinned public source; get Restaurants_Train_v2.xml from the organisers and "

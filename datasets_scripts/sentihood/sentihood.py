@@ -8,9 +8,9 @@ from pathlib import Path
 
 import datasets
 
-from .deduplication import drop_shared_texts
-from .retrieval import download_pinned, local_files
-from .source_files import cache_key, read_utf8, shown
+from ..deduplication import drop_shared_texts
+from ..retrieval import download_pinned, local_files
+from ..source_files import cache_key, is_readable, quoted, read_utf8
 
 BASE_URL = (
     "https://raw.githubusercontent.com/HSLCY/ABSA-BERT-pair/f61018a0a28e0d3b863ebca173999f5103c6035e/data/sentihood"
@@ -76,7 +76,7 @@ class SentiHood(datasets.GeneratorBasedBuilder):
 
     def __init__(self, *, data_dir: str | Path | None = None, deduplicate: bool = False, **kwargs):
         if not isinstance(deduplicate, bool):
-            raise ValueError(f"deduplicate={shown(deduplicate)}: give True or False")
+            raise ValueError(f"deduplicate={quoted(deduplicate)}: give True or False")
         self.local_files = []
         if data_dir is not None:
             self.local_files = local_files(data_dir, SHA256_OF, BASE_URL)
@@ -128,7 +128,7 @@ def read_sentences(file: Path, name: str) -> list[dict]:
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
         raise ValueError(f"{name}: JSON that cannot be read ({error}); get the file anew") from error
     if not isinstance(records, list) or not records:
-        raise ValueError(f"{name}: expected a JSON list of sentences, got {shown(records)}")
+        raise ValueError(f"{name}: expected a JSON list of sentences, got {quoted(records)}")
     sentences = [_read_sentence(name, position, record) for position, record in enumerate(records)]
     if not any(_occurs(target, sentence["text"]) for sentence in sentences for target in TARGETS):
         raise ValueError(f"{name}: none of its texts has {' or '.join(TARGETS)}; get the file anew")
@@ -136,7 +136,7 @@ def read_sentences(file: Path, name: str) -> list[dict]:
     for record, sentence in zip(records, sentences, strict=True):
         if sentence["id"] in seen:
             raise ValueError(
-                f"{name}, sentence {shown(record['id'])}: the id occurs twice; give each sentence its own"
+                f"{name}, sentence {quoted(record['id'])}: the id occurs twice; give each sentence its own"
             )
         seen.add(sentence["id"])
     return sentences
@@ -145,37 +145,41 @@ def read_sentences(file: Path, name: str) -> list[dict]:
 def _read_sentence(name: str, position: int, record: dict) -> dict:
     where = f"{name}, sentence at position {position}"
     if not isinstance(record, dict) or not {"id", "text", "opinions"} <= record.keys():
-        raise ValueError(f"{where}: expected an object with id, text and opinions, got {shown(record)}")
+        raise ValueError(f"{where}: expected an object with id, text and opinions, got {quoted(record)}")
     is_id = isinstance(record["id"], int | str) and not isinstance(record["id"], bool)
     if not is_id or not str(record["id"]).strip():
-        raise ValueError(f"{where}, field 'id': {shown(record['id'])} is neither a number nor a string; give it an id")
-    where = f"{name}, sentence {shown(record['id'])}"
-    if not isinstance(record["text"], str) or not _is_readable(record["text"]):
-        raise ValueError(f"{where}, field 'text': {shown(record['text'])} is not a text; write or remove the sentence")
+        raise ValueError(
+            f"{where}, field 'id': {quoted(record['id'])} is neither a number nor a string; give it an id"
+        )
+    where = f"{name}, sentence {quoted(record['id'])}"
+    if not isinstance(record["text"], str) or not is_readable(record["text"]):
+        raise ValueError(
+            f"{where}, field 'text': {quoted(record['text'])} is not a text; write or remove the sentence"
+        )
     for field in ("id", "text"):
         if any("\ud800" <= character <= "\udfff" for character in str(record[field])):
             raise ValueError(
-                f"{where}, field {field!r}: {shown(record[field])} holds half a surrogate pair; write the whole "
+                f"{where}, field {field!r}: {quoted(record[field])} holds half a surrogate pair; write the whole "
                 "character"
             )
     if not isinstance(record["opinions"], list):
         raise ValueError(
-            f"{where}, field 'opinions': {shown(record['opinions'])} is not a list; write [] for no opinion"
+            f"{where}, field 'opinions': {quoted(record['opinions'])} is not a list; write [] for no opinion"
         )
     opinions = []
     for opinion in record["opinions"]:
         if not isinstance(opinion, dict):
-            raise ValueError(f"{where}, field 'opinions': {shown(opinion)} is not an object; see the other sentences")
+            raise ValueError(f"{where}, field 'opinions': {quoted(opinion)} is not an object; see the other sentences")
         for field, allowed in OPINION_VALUES.items():
             if opinion.get(field) not in allowed:
                 raise ValueError(
-                    f"{where}, field {field!r}: {shown(opinion.get(field))} is unknown; write one of "
+                    f"{where}, field {field!r}: {quoted(opinion.get(field))} is unknown; write one of "
                     f"{', '.join(allowed)}"
                 )
         if not _occurs(opinion["target_entity"], record["text"]):
             raise ValueError(
                 f"{where}, field 'target_entity': {opinion['target_entity']} does not occur in "
-                f"{shown(record['text'])}; write it in the text or remove the opinion"
+                f"{quoted(record['text'])}; write it in the text or remove the opinion"
             )
         opinions.append({field: opinion[field] for field in OPINION_VALUES})
     return {"id": str(record["id"]), "text": record["text"], "opinions": opinions}
@@ -184,11 +188,6 @@ def _read_sentence(name: str, position: int, record: dict) -> dict:
 def _occurs(target: str, text: str) -> bool:
     """Whether a target stands in a text, be it within a word; LOCATION10 is no LOCATION1."""
     return re.search(rf"{target}(?!\d)", text) is not None
-
-
-def _is_readable(text: str) -> bool:
-    """Whether a text has more than blanks and what no one sees."""
-    return any(character.isprintable() and not character.isspace() for character in text)
 
 
 def label_rows(sentence: dict) -> Iterator[dict]:

@@ -1,7 +1,7 @@
 import pytest
 
 from datasets_scripts import load_absa_dataset
-from datasets_scripts.sentihood.deduplication import drop_shared_texts, normalize_text
+from datasets_scripts.deduplication import drop_shared_texts, normalize_text
 
 
 def distinct_texts(rows):

@@ -1,21 +1,20 @@
-"""The text of a builder's source files, the key under which what is built from them is cached, values in errors."""
+"""Source files of data sets: their text, the key of a builder's cache, and values in error messages."""
 
 import codecs
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-MOST_SHOWN = 80  # characters of a value in an error
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # with the first of which UTF-32 begins too
 
 
 def cache_key(source_files: Iterable[Path]) -> str:
-    """First 16 hexadecimal digits of a SHA-256 over this folder's code and the content of `source_files`.
+    """First 16 hexadecimal digits of a SHA-256 over this package's code and the content of `source_files`.
 
     A `datasets` cache directory is keyed on arguments only: without this, edited files or code give stale rows.
     """
     digest = hashlib.sha256()
-    for file in [*sorted(Path(__file__).parent.glob("*.py")), *source_files]:
+    for file in [*sorted(Path(__file__).parent.rglob("*.py")), *source_files]:
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()[:16]
 
@@ -37,11 +36,17 @@ def read_utf8(file: Path) -> str:
         raise ValueError(f"{file}, line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from error
 
 
-def cut(written: str) -> str:
-    """What is written, short enough for an error."""
-    return written if len(written) <= MOST_SHOWN else written[:MOST_SHOWN] + "..."
+def is_readable(text: str | None) -> bool:
+    """Whether a text has more than blanks and characters that no one sees."""
+    return any(character.isprintable() and not character.isspace() for character in text or "")
 
 
-def shown(value: object) -> str:
-    """A value as an error has it."""
-    return cut(repr(value))
+def shorten(value: object, most: int = 80) -> str:
+    """A value in an error message, at most so many characters of it."""
+    written = str(value)
+    return written if len(written) <= most else written[:most] + "..."
+
+
+def quoted(value: object) -> str:
+    """A value as Python writes it, shortened."""
+    return shorten(repr(value))

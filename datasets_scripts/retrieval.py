@@ -7,7 +7,7 @@ from pathlib import Path
 
 import datasets
 
-from .source_files import shown
+from .source_files import quoted
 
 
 def local_files(data_dir: str | Path, names: Iterable[str], source_url: str) -> list[Path]:
@@ -18,7 +18,7 @@ def local_files(data_dir: str | Path, names: Iterable[str], source_url: str) -> 
         ValueError: `data_dir` is no path.
     """
     if not isinstance(data_dir, str | PathLike) or not data_dir:
-        raise ValueError(f"data_dir={shown(data_dir)}: give the path of a folder, or None to download the files")
+        raise ValueError(f"data_dir={quoted(data_dir)}: give the path of a folder, or None to download the files")
     files = [Path(data_dir) / name for name in names]
     missing = [file.name for file in files if not file.is_file()]
     if missing:
