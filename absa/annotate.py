@@ -38,7 +38,7 @@ from absa.annotation_files import (
     write_shard,
 )
 from absa.corpus import Columns, Reject, Row, Shards, Source, find_files, read_shards, scan, shown
-from absa.models import load_classifier, naming
+from absa.models import load_classifier, loading
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from absa.predict import looked_for, named_targets
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
@@ -184,7 +184,7 @@ def load_checkpoint(checkpoint: str) -> tuple[PreTrainedModel, PreTrainedTokeniz
         FileNotFoundError: if there is no such checkpoint.
         ValueError: if it is none of a trained aspect-sentiment model.
     """
-    with naming("checkpoint", checkpoint):
+    with loading("checkpoint", checkpoint):
         config = AutoConfig.from_pretrained(checkpoint)
         try:
             Contexts.from_config(config)

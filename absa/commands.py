@@ -1,6 +1,5 @@
 """Command lines from dataclasses, some of whose fields are words without a name before them; errors in one line."""
 
-import json
 import sys
 import traceback
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from transformers import HfArgumentParser
 from datasets_scripts.source_files import shorten
 
 Arguments = TypeVar("Arguments")
-HOUSE = ("absa", "datasets_scripts", "modeling_", "__main__")  # where errors are meant for users
+HOUSE = ("absa", "datasets_scripts", "modeling_", "__main__")  # packages whose errors are written for users
 
 
 def make_parser(*kinds: type) -> HfArgumentParser:
@@ -45,13 +44,16 @@ def parse_words(parser: HfArgumentParser, words: list[str]) -> tuple:
         *parsed, unknown = parser.parse_args_into_dataclasses(
             words, look_for_args_file=False, return_remaining_strings=True
         )
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{shorten(error.doc)} is given for a mapping, but is no JSON: {error}") from error
     except ValueError as error:  # of TrainingArguments too, whose traceback would say nothing to the user
         raise ValueError(" ".join(str(error).split())) from error
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     return tuple(parsed)
+
+
+def reason(error: BaseException) -> str:
+    """What a library says is wrong, in one line after the error's class."""
+    return f"{type(error).__name__}: {shorten(' '.join(str(error).split()), 240)}"
 
 
 @contextmanager
@@ -66,7 +68,6 @@ def user_errors() -> Iterator[None]:
         yield
     except (ValueError, OSError) as error:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
-        package = frame.f_globals["__name__"].partition(".")[0]
-        if not package.startswith(HOUSE):
+        if not frame.f_globals["__name__"].startswith(HOUSE):
             raise
         raise SystemExit(str(error)) from error

@@ -1,25 +1,57 @@
-"""Says what texts say about each target and aspect. See examples/predict.py."""
+"""Answers of a trained model, whichever its family."""
 
-import warnings
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 from absa.models import load_classifier
+from absa.opinions import Opinion, from_answer
 from modeling_qacg_bert import AspectSentimentPipeline
-from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 from modeling_qacg_bert.processing_qacg_bert import is_readable
 
 
-@dataclass
-class PredictArguments:
-    """Which model, which texts, which questions."""
+class Predictor:
+    """Says of texts what they say.
 
-    model: str = field(metadata={"help": "Folder or Hub id of a checkpoint that examples/run_absa.py has trained."})
-    texts: list[str] = field(metadata={"help": "The texts, with targets as in the model's config (LOCATION1)."})
-    targets: list[str] | None = field(
-        default=None,
-        metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
-    )
-    aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
+    Args:
+        pipe: the pipeline of a trained model.
+    """
+
+    def __init__(self, pipe: AspectSentimentPipeline):
+        self.pipe = pipe
+
+    def __call__(
+        self, texts: str | Iterable[str], *, text_ids: Sequence[str | int] | None = None, **parameters
+    ) -> list[Opinion] | list[list[Opinion]]:
+        """The opinions of a text, or of each of several texts.
+
+        Args:
+            texts: a text, or any number of them.
+            text_ids: what the opinions name their text by; None for its number.
+            parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
+                `split_sentences`, `return_all`, `abstain_below`.
+        Raises:
+            ValueError: for a text that is none, or an unknown name; as many `text_ids` as texts are wanted.
+        """
+        if isinstance(texts, str):
+            return self([texts], text_ids=text_ids, **parameters)[0]
+        texts = list(texts)
+        text_ids = range(len(texts)) if text_ids is None else text_ids
+        answered = zip(text_ids, self.pipe(texts, **parameters), strict=True)
+        return [[from_answer(answer, text_id) for answer in answers] for text_id, answers in answered]
+
+
+def load(model: str, **parameters) -> Predictor:
+    """A trained model, ready for texts.
+
+        opinions = absa.load("outputs/quickstart/seed-42")("LOCATION1 is far too expensive, but safe.")
+
+    Args:
+        model: folder or Hub id of a checkpoint that examples/run_absa.py has trained.
+        parameters: of the pipeline, for all calls, see `Predictor`; `device` and `batch_size` too.
+    Raises:
+        FileNotFoundError, ValueError: if there is no such checkpoint, or it cannot be read.
+    """
+    classifier, tokenizer = load_classifier("model", model)
+    return Predictor(AspectSentimentPipeline(model=classifier, tokenizer=tokenizer, **parameters))
 
 
 def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
@@ -60,31 +92,3 @@ def why_not_asked(pipe: AspectSentimentPipeline, text: str, targets: list[str] |
     if not pipe.targets_in(text):
         return f"names none of {looked_for(targets, pipe.model.config.targets)}"
     return ""
-
-
-def check_printable(texts: list[str]):
-    """That texts can be printed.
-
-    Raises:
-        ValueError: if one was not in the encoding of the terminal.
-    """
-    for number, text in enumerate(texts, start=1):
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise ValueError(f"text {number}, {text[:80]!r}, is not in the terminal's encoding: give it in UTF-8")
-
-
-def main(arguments: PredictArguments):
-    check_printable(arguments.texts)
-    model, tokenizer = load_classifier("model", arguments.model)
-    targets = named_targets(arguments.targets)
-    pipe = AspectSentimentPipeline(
-        model=model, tokenizer=tokenizer, targets=targets, aspects=arguments.aspects, return_all=True
-    )
-    warnings.simplefilter("ignore", NoTargetWarning)  # it is said of each text
-    for text, answers in zip(arguments.texts, pipe(arguments.texts), strict=True):
-        print(text)
-        if not answers:
-            print(f"  {why_not_asked(pipe, text, targets)}")
-        for answer in answers:
-            name = " ".join(filter(None, (answer["target"], answer["aspect"])))
-            print(f"  {name:<28} {answer['label'] or 'not read':<10} {answer['score']:.2f}")

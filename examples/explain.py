@@ -12,9 +12,11 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from predict import PredictArguments, check_printable
+
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.predict import PredictArguments, check_printable, named_targets, why_not_asked
+from absa.predict import named_targets, why_not_asked
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 

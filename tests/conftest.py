@@ -20,7 +20,8 @@ from transformers import (
     BertTokenizer,
 )
 
-from absa import models as backbones
+from absa import models
+from absa.tasks.classification import describe
 from modeling_qacg_bert import Contexts
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
@@ -98,11 +99,11 @@ def bert_without_pooler(tmp_path_factory) -> Path:
 def tiny_classifier(tmp_path_factory, tiny_bert: Path) -> Path:
     """A checkpoint of an untrained QACG-BERT for SentiHood, as training saves it."""
     contexts = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))
-    config = backbones.build_config("qacg_bert", str(tiny_bert), contexts, ["none", "positive", "negative"])
+    config = models.build_config("qacg_bert", str(tiny_bert), describe(contexts, ["none", "positive", "negative"]))
     folder = tmp_path_factory.mktemp("tiny_classifier")
     torch.manual_seed(0)
-    backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
-    backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(folder)
+    models.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
+    models.load_tokenizer(str(tiny_bert), config).save_pretrained(folder)
     return folder
 
 

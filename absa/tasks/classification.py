@@ -1,59 +1,352 @@
-"""What a data set asks for: its rows as strings, its contexts and labels, and how its predictions are scored."""
+"""Classification of (text, target, aspect): rows, batches and scores of (targeted) aspect-based sentiment analysis."""
 
-import hashlib
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from datasets import ClassLabel, Dataset, DatasetDict
+import torch
+from accelerate import PartialState
+from datasets import Dataset, DatasetDict
+from scipy.special import softmax
+from torch.nn.utils.rnn import pad_sequence
+from transformers import DataCollatorWithPadding, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from absa.metrics.absa import absa_scores
 from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
 from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from absa.metrics.sentihood import sentihood_scores
+from absa.models import takes
+from absa.tasks.base import DataArguments, Entries, Rows, Task
+from absa.tasks.rows import as_strings, choose, hold_out_texts, names_of, write_probabilities
+from absa.training.calibration import calibration_errors, helpful_temperature
+from absa.training.losses import balanced_loss
+from datasets_scripts import load_absa_dataset
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert import Contexts
+from modeling_qacg_bert import Contexts, encode, encode_together
 
+logger = logging.getLogger(__name__)
+
+BOOTSTRAP = 1000  # resamples of the sentences for the 95 % intervals of results.json: <score>_low and <score>_high
 MOST_LABELS, MOST_NAMES = 24, 400  # lines, and characters of names, that are shown of a data set
-COLUMNS = ("id", "text", "target", "aspect", "label")
-Rows = Mapping[str, list[str]]
+NO_LABEL = -100  # that the loss passes over
+SCORERS = {  # labels, scores by name, main scores, and the one that chooses the checkpoint
+    "sentihood": (
+        list(SENTIHOOD_LABELS),
+        sentihood_scores,
+        ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"],
+        "strict_accuracy",
+    ),
+    "semeval2014": (
+        list(SEMEVAL2014_LABELS),
+        semeval2014_scores,
+        ["precision", "recall", "f1", "accuracy_binary", "accuracy_3way", "accuracy_4way"],
+        "f1",
+    ),
+}
+
+
+@dataclass
+class ClassificationArguments(DataArguments):
+    """Which data, and how it is shown to the model."""
+
+    absent_label: str | None = field(
+        default=None,
+        metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."},
+    )
+    metric: str | None = field(
+        default=None,
+        metadata={
+            "choices": [*SCORERS, "absa"],
+            "help": "How predictions are scored (default: the data set's own, absa for others).",
+        },
+    )
+    auxiliary_sentence: bool = field(
+        default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
+    )
+    symmetric_targets: bool = field(
+        default=False,
+        metadata={
+            "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
+            "(default: once for all)."
+        },
+    )
+    contexts_together: bool = field(
+        default=False,
+        metadata={
+            "help": "A row of a batch is a text with all the contexts it has rows for, in one pass; needs "
+            "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
+        },
+    )
+    class_balanced_sampling: bool = field(
+        default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
+    )
+    class_weighted_loss: bool = field(
+        default=False, metadata={"help": "Weigh training rows so that each label counts as much as any other."}
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.contexts_together and self.class_balanced_sampling:
+            raise ValueError(
+                "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
+                "labels: leave one out"
+            )
+        if self.contexts_together and self.auxiliary_sentence:
+            raise ValueError(
+                "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
+                "without auxiliary sentences"
+            )
+        if self.class_weighted_loss and self.class_balanced_sampling:
+            raise ValueError(
+                "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
+                "balanced; leave one out"
+            )
 
 
 @dataclass(frozen=True)
-class Task:
-    """A data set ready for training.
+class Classification(Task):
+    """Rows of (id, text, target, aspect, label) in splits, and how predictions are scored.
 
     Args:
         splits: for "train", "validation" and "test" (where there are such) the five columns as strings.
         contexts: of the training split.
         label_names: in the order of the label ids.
         none_label: the one of a text that does not speak of the aspect; None where every row has a sentiment.
-        score: (ids, targets, aspects, labels, probabilities (rows, labels)) -> scores by name.
+        scorer: (ids, targets, aspects, labels, probabilities (rows, labels)) -> scores by name.
         main_scores: names of the scores that tables show, the literature's.
         select_by: name of the score that chooses the checkpoint on the validation split.
+        numbers: of a part, which rows of the whole each of its splits has.
     """
+
+    Arguments: ClassVar = ClassificationArguments
 
     splits: Mapping[str, Rows]
     contexts: Contexts
     label_names: list[str]
     none_label: str | None
-    score: Callable[..., dict[str, float]]
+    scorer: Callable[..., dict[str, float]]
     main_scores: list[str]
     select_by: str
+    numbers: Mapping[str, Sequence[int]] | None = None
 
-    def score_rows(self, rows: Rows, probabilities: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
-        """Scores of the probabilities (rows, labels) of these rows, with intervals from so many resamples."""
+    @classmethod
+    def load(cls, arguments: ClassificationArguments) -> "Classification":
+        """The data set that the arguments ask for.
+
+        Raises:
+            ValueError, FileNotFoundError: from the builders, and as `make_task`.
+        """
+        if arguments.dataset == "custom" and arguments.train_file is None and arguments.data_dir is None:
+            raise ValueError("dataset=custom without data: give --train_file, a csv or jsonl file, or --data_dir")
+        files = {"train": arguments.train_file, "validation": arguments.validation_file, "test": arguments.test_file}
+        held_out = {"validation_fraction": arguments.validation_fraction, "validation_seed": arguments.validation_seed}
+        data = load_absa_dataset(
+            arguments.dataset,
+            data_dir=arguments.data_dir,
+            data_files={split: name for split, name in files.items() if name} or None,
+            deduplicate=arguments.deduplicate,
+            absent_label=arguments.absent_label,
+            version=arguments.data_version,
+            **held_out if arguments.dataset == "semeval2014" else {},  # whose sentences have a seeded choice of ids
+        )
+        metric = arguments.metric or (arguments.dataset if arguments.dataset in SCORERS else "absa")
+        return make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
+
+    def overview(self) -> str:
+        """How often each label stands in each split, how many rows and texts there are, and the targets and aspects.
+
+        Of many labels those in the middle are left out: misspelt ones are rare, and stand last.
+        """
+        counts = pd.DataFrame(
+            {name: Counter(rows["label"]) for name, rows in self.splits.items()}, index=self.label_names
+        ).fillna(0)
+        totals = pd.DataFrame(
+            {name: {"rows": len(rows["text"]), "texts": len(set(rows["text"]))} for name, rows in self.splits.items()}
+        )
+        table = pd.concat([counts.sort_values("train", ascending=False, kind="stable"), totals]).astype(int)
+        targets = shorten(", ".join(self.contexts.targets) or "none", MOST_NAMES)
+        aspects = shorten(", ".join(self.contexts.aspects), MOST_NAMES)
+        pairs = f"{len(self.contexts)} pairs of target and aspect; targets: {targets}; aspects: {aspects}"
+        return f"{table.to_string(max_rows=MOST_LABELS)}\n{pairs}"
+
+    def check(self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]):
+        if arguments.contexts_together and not takes(model_class, "context_ids"):
+            raise ValueError(
+                f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
+                "choose a model_type with contexts"
+            )
+        self.parts(arguments, model_class)  # for its error, before anything is trained
+
+    def parts(
+        self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]
+    ) -> dict[str, "Classification"]:
+        """One model, or of a model that is told its context in no way (BERT-single) one for each context.
+
+        Raises:
+            ValueError: if there is no row to train such a model on, or to choose its checkpoint by.
+        """
+        if arguments.auxiliary_sentence or takes(model_class, "context_ids"):
+            return {"": self}
+        return {"-".join(filter(None, pair)): self._part(*pair) for pair in self.contexts}
+
+    def _part(self, target: str, aspect: str) -> "Classification":
+        numbers = {}
+        for name, rows in self.splits.items():
+            pairs = zip(rows["target"], rows["aspect"], strict=True)
+            numbers[name] = [number for number, pair in enumerate(pairs) if pair == (target, aspect)]
+            if not numbers[name] and name != "test":
+                raise ValueError(
+                    f"{name} has no row of target {target!r} and aspect {aspect!r}: BERT-single trains one model a "
+                    "context; add rows (--absent_label makes them) or give --auxiliary_sentence true"
+                )
+        return replace(
+            self,
+            splits={name: choose(rows, numbers[name]) for name, rows in self.splits.items()},
+            contexts=Contexts((target,) if target else (), (aspect,)),
+            scorer=partial(accuracy, self.label_names),
+            main_scores=["accuracy"],
+            select_by="accuracy",
+            numbers=numbers,
+        )
+
+    def described(self, arguments: ClassificationArguments) -> dict[str, Any]:
+        return describe(
+            self.contexts,
+            self.label_names,
+            auxiliary_sentence=arguments.auxiliary_sentence,
+            symmetric_targets=arguments.symmetric_targets,
+            none_label=self.none_label,
+        )
+
+    def entries(
+        self,
+        split: str,
+        arguments: ClassificationArguments,
+        tokenizer: PreTrainedTokenizerBase,
+        config: PreTrainedConfig,
+    ) -> Entries:
+        """A split as the model of this configuration reads it, without padding; but for training the longest first.
+
+        With `contexts_together` an entry is a text, whose `context_ids` and `labels` are lists; else it is a row.
+        """
+        rows = self.splits[split]
+        labels = self.gold(split)
+        contexts = Contexts.from_config(config)
+        columns = (rows["text"], rows["target"], rows["aspect"])
+        options = {"max_length": tokenizer.model_max_length, "mark_read": True}
+        try:
+            if arguments.contexts_together:
+                features, rows_of = encode_together(tokenizer, contexts, *columns, **options)
+                labels = [[labels[number] for number in own] for own in rows_of]
+            else:
+                features = encode(
+                    tokenizer, contexts, *columns, auxiliary_sentence=config.auxiliary_sentence, **options
+                )
+                rows_of = [[number] for number in range(len(labels))]
+        except ValueError as error:
+            raise ValueError(f"{split} split: {error}") from error
+        num_truncated = sum(read is not None for read in features.pop("read"))
+        if num_truncated:
+            logger.warning("%s: the ends of %d rows are cut at %d tokens", split, num_truncated, options["max_length"])
+        dataset = Dataset.from_dict({**features, "labels": labels})
+        if split == "train":
+            return Entries(dataset, rows_of)
+        # The rows of a batch need little padding in this order.
+        order = np.argsort([-len(ids) for ids in dataset["input_ids"]], kind="stable")
+        return Entries(dataset.select(order), [rows_of[entry] for entry in order])
+
+    def gold(self, split: str) -> list[int]:
+        """Class numbers of the labels of a split."""
+        return [self.label_names.index(label) for label in self.splits[split]["label"]]
+
+    def trainer_options(self, arguments: ClassificationArguments, tokenizer, training_arguments) -> dict[str, Any]:
+        collator = CollatorOfTexts if arguments.contexts_together else DataCollatorWithPadding
+        options = {
+            "data_collator": collator(tokenizer, pad_to_multiple_of=8 if training_arguments.bf16 else None),
+            "balance_labels": arguments.class_balanced_sampling,
+        }
+        if arguments.class_weighted_loss:
+            smoothing = training_arguments.label_smoothing_factor
+            options["compute_loss_func"] = balanced_loss(self.gold("train"), len(self.label_names), smoothing)
+        return options
+
+    def answers(self, entries: Entries, predictions: np.ndarray) -> np.ndarray:
+        """Logits (rows, labels) from those of entries, (entries, labels) or (entries, most contexts, labels)."""
+        predictions = predictions.reshape(len(entries.rows_of), -1, predictions.shape[-1])
+        logits = np.empty((sum(map(len, entries.rows_of)), predictions.shape[-1]))
+        for own, of_entry in zip(entries.rows_of, predictions, strict=True):
+            logits[own] = of_entry[: len(own)]
+        return logits
+
+    def no_answers(self, split: str) -> np.ndarray:
+        return np.zeros((len(self.splits[split]["id"]), len(self.label_names)))
+
+    def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
+        """Scores of logits (rows, labels), with 95 % intervals from so many resamples."""
+        rows = self.splits[split]
         columns = (rows["id"], rows["target"], rows["aspect"], rows["label"])
-        return self.score(*columns, probabilities, bootstrap=bootstrap)
+        return self.scorer(*columns, softmax(answers, axis=-1), bootstrap=bootstrap)
+
+    def calibrate(self, answers: np.ndarray) -> dict[str, float]:
+        """The temperature that calibrates the model on the validation split, 1 if none helps."""
+        return {"calibration_temperature": helpful_temperature(answers, self.gold("validation"))}
+
+    def results(
+        self,
+        folder: Path,
+        parts: Sequence[tuple["Classification", Mapping[str, np.ndarray], Mapping[str, float]]],
+    ) -> dict:
+        results = {"calibration": {}}
+        for split, rows in self.splits.items():
+            if split == "train":
+                continue
+            logits, calibrated = (np.full((len(rows["id"]), len(self.label_names)), np.nan) for _ in range(2))
+            for part, answers, calibration in parts:
+                own = slice(None) if part.numbers is None else part.numbers[split]
+                logits[own] = answers[split]
+                calibrated[own] = answers[split] / calibration["calibration_temperature"]
+            labels = self.gold(split)
+            results[split] = self.score(split, logits, BOOTSTRAP)
+            results["calibration"][split] = {
+                "before": calibration_errors(logits, labels, self.label_names, self.none_label),
+                "after": calibration_errors(calibrated, labels, self.label_names, self.none_label),
+            }
+            if PartialState().is_main_process:
+                warn_of_one_answer(split, logits.argmax(-1), labels, self.label_names)
+                probabilities = softmax(logits, axis=-1)
+                write_probabilities(folder / f"{split}_probabilities.parquet", rows, probabilities, self.label_names)
+        return results
+
+
+@dataclass
+class CollatorOfTexts(DataCollatorWithPadding):
+    """As `DataCollatorWithPadding`, for rows whose `context_ids` and `labels` are lists.
+
+    Both become (B, K) for the longest of these lists. What fills up shorter ones has a context, since the model needs
+    one, and no label.
+    """
+
+    def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
+        lists = {"context_ids": 0, "labels": NO_LABEL}
+        batch = super().__call__(
+            [{name: value for name, value in row.items() if name not in lists} for row in features]
+        )
+        for name, filling in lists.items():
+            values = [torch.tensor(row[name]) for row in features]
+            batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
+        return batch
 
 
 def make_task(
     data: DatasetDict, metric: str, validation_fraction: float, validation_seed: int, none_label: str = "none"
-) -> Task:
+) -> Classification:
     """A task from a data set with the columns of `COLUMNS`.
 
     Args:
@@ -70,85 +363,63 @@ def make_task(
     if "validation" not in splits:
         splits["train"], splits["validation"] = hold_out_texts(splits["train"], validation_fraction, validation_seed)
     label_names = names_of(data["train"], "label")
-    aspects = names_of(data["train"], "aspect")
     targets = [name for name in names_of(data["train"], "target") if name]
-    contexts = Contexts(tuple(targets), tuple(aspects))
+    contexts = Contexts(tuple(targets), tuple(names_of(data["train"], "aspect")))
     if len(label_names) < 2:
         raise ValueError(f"the training data has the labels {label_names}: a classifier needs two or more")
     if metric == "absa":
         none_label = none_label if none_label in label_names else None
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
         main_scores = ["strict_accuracy", "accuracy", "macro_f1"]
-        return Task(splits, contexts, label_names, none_label, scorer, main_scores, "macro_f1")
-
-    expected = list(SENTIHOOD_LABELS if metric == "sentihood" else SEMEVAL2014_LABELS)
+        return Classification(splits, contexts, label_names, none_label, scorer, main_scores, "macro_f1")
+    expected, scorer, main_scores, select_by = SCORERS[metric]
     if label_names != expected:
         raise ValueError(f"metric={metric} scores the labels {expected}, the data has {label_names}: use metric=absa")
-    if metric == "sentihood":
-        main_scores = ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"]
-        return Task(splits, contexts, label_names, none_label, sentihood_scores, main_scores, "strict_accuracy")
-    main_scores = ["precision", "recall", "f1", "accuracy_binary", "accuracy_3way", "accuracy_4way"]
-    return Task(splits, contexts, label_names, none_label, semeval2014_scores, main_scores, "f1")
+    return Classification(splits, contexts, label_names, none_label, scorer, main_scores, select_by)
 
 
-def table_of_labels(task: Task) -> str:
-    """How often each label stands in each split, how many rows and texts that are, and the targets and aspects.
+def describe(
+    contexts: Contexts,
+    label_names: Sequence[str],
+    *,
+    auxiliary_sentence: bool = True,
+    symmetric_targets: bool = False,
+    none_label: str | None = "none",
+) -> dict[str, Any]:
+    """Fields of a classifier's configuration.
 
-    Of many labels those in the middle are left out: misspelt ones are rare, and stand last.
+    Args:
+        contexts: those that the model is asked about.
+        label_names: names of the labels in the order of their ids.
+        auxiliary_sentence: whether the input names its context in words.
+        symmetric_targets: whether a text is read as one about the first target, whichever it is asked about.
+        none_label: the label of a text that does not speak of the context; None where there is none.
     """
-    counts = pd.DataFrame(
-        {name: Counter(rows["label"]) for name, rows in task.splits.items()}, index=task.label_names
-    ).fillna(0)
-    totals = pd.DataFrame(
-        {name: {"rows": len(rows["text"]), "texts": len(set(rows["text"]))} for name, rows in task.splits.items()}
-    )
-    table = pd.concat([counts.sort_values("train", ascending=False, kind="stable"), totals]).astype(int)
-    targets = shorten(", ".join(task.contexts.targets) or "none", MOST_NAMES)
-    aspects = shorten(", ".join(task.contexts.aspects), MOST_NAMES)
-    pairs = f"{len(task.contexts)} pairs of target and aspect; targets: {targets}; aspects: {aspects}"
-    return f"{table.to_string(max_rows=MOST_LABELS)}\n{pairs}"
+    return {
+        "targets": list(contexts.targets) or None,
+        "aspects": list(contexts.aspects),
+        "auxiliary_sentence": auxiliary_sentence,
+        "symmetric_targets": symmetric_targets,
+        "none_label": none_label,
+        "id2label": dict(enumerate(label_names)),
+        "label2id": {name: index for index, name in enumerate(label_names)},
+    }
 
 
-def hold_out_texts(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
-    """Rows of the texts that are kept and of those held out, the ones with the smallest SHA-256 of "seed:text".
+def accuracy(label_names: Sequence[str], ids, targets, aspects, labels, probabilities, bootstrap: int = 0):
+    """Share of the rows whose most probable label is the gold one: what chooses the checkpoint of BERT-single."""
+    gold = np.array([label_names.index(label) for label in labels])
+    return {"accuracy": float((probabilities.argmax(-1) == gold).mean())}
 
-    Raises:
-        ValueError: if no text would be held out, or none kept.
-    """
-    texts = sorted(set(rows["text"]), key=lambda text: hashlib.sha256(f"{seed}:{text}".encode()).digest())
-    count = round(fraction * len(texts))
-    if not 0 < count < len(texts):
-        raise ValueError(
-            f"validation_fraction={fraction} of {len(texts)} training texts is {count}: choose one that leaves a text "
-            "in train and in validation, or give validation_file"
+
+def warn_of_one_answer(split: str, answers: np.ndarray, labels: list[int], label_names: list[str]):
+    """Says it, with the remedy, where a model answers the same to all rows of a split, (rows,), and should not."""
+    if len(set(labels)) > 1 and len(only := set(answers.tolist())) == 1:
+        logger.warning(
+            "%s: the model answers %r to all %d rows, so it is of no use yet; train it for longer "
+            "(--num_train_epochs, or --max_steps where the recipe has that), or as "
+            "configuration/recipes/own_data.yaml does",
+            split,
+            label_names[only.pop()],
+            len(labels),
         )
-    held_out = set(texts[:count])
-    numbers = range(len(rows["text"]))
-    return (
-        choose(rows, [number for number in numbers if rows["text"][number] not in held_out]),
-        choose(rows, [number for number in numbers if rows["text"][number] in held_out]),
-    )
-
-
-def names_of(split: Dataset, column: str) -> list[str]:
-    """The names of a ClassLabel in the order of its ids, or the distinct strings of a column as they first occur."""
-    feature = split.features[column]
-    return list(feature.names) if isinstance(feature, ClassLabel) else list(dict.fromkeys(split[column]))
-
-
-def as_strings(split: Dataset) -> Rows:
-    """The five columns with names instead of class numbers; no target is the empty string."""
-    rows = {}
-    for column in COLUMNS:
-        feature = split.features[column]
-        values = split[column][:]
-        if isinstance(feature, ClassLabel):
-            rows[column] = [feature.names[value] for value in values]
-        else:
-            rows[column] = ["" if value is None else str(value) for value in values]
-    return rows
-
-
-def choose(rows: Rows, numbers: Sequence[int]) -> Rows:
-    """The rows with these numbers."""
-    return {name: [column[number] for number in numbers] for name, column in rows.items()}

@@ -1,10 +1,13 @@
-"""R-Drop: each row of training is shown twice, and the two answers are held together (Liang et al., NeurIPS 2021).
+"""Losses: R-Drop and class weights.
+
+R-Drop: each row of training is shown twice, and the two answers are held together (Liang et al., NeurIPS 2021).
 
 The loss is the mean of both cross-entropies and the mean of the two Kullback-Leibler divergences between the answers:
 half the paper's, which sums the cross-entropies, with its α = 2.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import nn
@@ -28,3 +31,28 @@ def divergence(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     there = nn.functional.kl_div(first, second, reduction="batchmean", log_target=True)
     back = nn.functional.kl_div(second, first, reduction="batchmean", log_target=True)
     return (there + back) / 2
+
+
+def balanced_loss(labels: Sequence[int], num_labels: int, label_smoothing: float) -> Callable:
+    """Cross-entropy in which each label of the training rows counts as much as any other, for the Trainer.
+
+    Args:
+        labels: of all training rows.
+        num_labels: classes; one that no row has weighs nothing.
+        label_smoothing: ε of the target (1 - ε) onehot + ε / num_labels, whose every class has its weight.
+    Returns:
+        (outputs, labels, num_items_in_batch) -> loss, the mean over the rows of a step for weights of mean 1.
+    """
+    counts = Counter(labels)
+    weights = torch.tensor([len(labels) / (len(counts) * counts[c]) if counts[c] else 0.0 for c in range(num_labels)])
+
+    def loss(outputs, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None = None) -> torch.Tensor:
+        """`outputs.logits` (B, labels) or (B, K, labels) and labels (B,) or (B, K), -100 where there is none."""
+        logits = outputs.logits.float().flatten(0, -2)
+        labels = labels.flatten()
+        total = nn.functional.cross_entropy(
+            logits, labels, weights.to(logits), reduction="sum", label_smoothing=label_smoothing
+        )
+        return total / ((labels >= 0).sum() if num_items_in_batch is None else num_items_in_batch)
+
+    return loss

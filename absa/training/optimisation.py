@@ -1,11 +1,8 @@
-"""How fast each weight learns, and what a wrong answer costs."""
+"""How fast each weight learns."""
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 
-import torch
-from torch import nn
 from transformers import PreTrainedModel
 
 # What context guidance adds to BERT.
@@ -59,28 +56,3 @@ def parameter_groups(
             rate = learning_rate * layer_decay ** (top - depth_of(name, top - 1))
         groups.setdefault((rate, weight_decay if name in decayed else 0.0), []).append(parameter)
     return [{"params": params, "lr": rate, "weight_decay": decay} for (rate, decay), params in groups.items()]
-
-
-def balanced_loss(labels: Sequence[int], num_labels: int, label_smoothing: float) -> Callable:
-    """Cross-entropy in which each label of the training rows counts as much as any other, for the Trainer.
-
-    Args:
-        labels: of all training rows.
-        num_labels: classes; one that no row has weighs nothing.
-        label_smoothing: ε of the target (1 - ε) onehot + ε / num_labels, whose every class has its weight.
-    Returns:
-        (outputs, labels, num_items_in_batch) -> loss, the mean over the rows of a step for weights of mean 1.
-    """
-    counts = Counter(labels)
-    weights = torch.tensor([len(labels) / (len(counts) * counts[c]) if counts[c] else 0.0 for c in range(num_labels)])
-
-    def loss(outputs, labels: torch.Tensor, num_items_in_batch: torch.Tensor | int | None = None) -> torch.Tensor:
-        """`outputs.logits` (B, labels) or (B, K, labels) and labels (B,) or (B, K), -100 where there is none."""
-        logits = outputs.logits.float().flatten(0, -2)
-        labels = labels.flatten()
-        total = nn.functional.cross_entropy(
-            logits, labels, weights.to(logits), reduction="sum", label_smoothing=label_smoothing
-        )
-        return total / ((labels >= 0).sum() if num_items_in_batch is None else num_items_in_batch)
-
-    return loss

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 PROTOCOL = {  # by the split whose figures are reported, and for runs with an oracle
     "test": "The checkpoint of each seed is the one that is best on the validation split; the test split is read "
@@ -38,15 +37,6 @@ def _jsonable(value):
     if isinstance(value, np.integer):
         return int(value)
     return value
-
-
-def write_probabilities(path: Path, rows: Mapping[str, list[str]], probabilities: np.ndarray, label_names: list[str]):
-    """One line a row: id, target, aspect, the gold label and `p_<label>` for each label, (rows, labels)."""
-    columns = {name: rows[name] for name in ("id", "target", "aspect", "label")}
-    columns |= {f"p_{name}": probabilities[:, index] for index, name in enumerate(label_names)}
-    temporary = path.with_name(f".{path.name}.partial")
-    pd.DataFrame(columns).to_parquet(temporary, index=False)
-    os.replace(temporary, path)
 
 
 def summarise(by_seed: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:

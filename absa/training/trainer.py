@@ -90,6 +90,8 @@ class ABSATrainer(Trainer):
 
     def __init__(self, *args, balance_labels: bool, **kwargs):
         super().__init__(*args, **kwargs)
+        if self.args.r_drop and self.compute_loss_func is not None:
+            raise ValueError("r_drop=true with class_weighted_loss=true: each is a loss of its own; leave one out")
         self.balance_labels = balance_labels
         # The Trainer would remove checkpoints before a new one is whole and, at the end, all but the best.
         self.checkpoint_limit, self.args.save_total_limit = self.args.save_total_limit, None

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import datasets
 
-from ..deduplication import drop_shared_texts
 from ..source_files import cache_key, quoted, shorten
+from ..splits import drop_shared_texts
 from .reading import READERS, cell_error, fault_of, read_rows
 
 # Names under which a split's file is looked for in data_dir.

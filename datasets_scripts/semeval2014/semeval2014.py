@@ -1,6 +1,5 @@
 """SemEval-2014 Task 4 (Pontiki et al. 2014), restaurants, subtasks 3 and 4: aspect categories and their polarity."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -8,9 +7,9 @@ from pathlib import Path
 
 import datasets
 
-from ..deduplication import drop_shared_texts
 from ..retrieval import download_pinned, local_files
 from ..source_files import cache_key, quoted
+from ..splits import drop_shared_texts, held_out
 from .reading import CATEGORIES, read_sentences
 
 BASE_URL = (
@@ -59,7 +58,7 @@ class SemEval2014(datasets.GeneratorBasedBuilder):
         train_version: "v1", Restaurants_Train.xml (3044 sentences, what BERT-pair and the figures to compare with
             were trained on), or "v2", Restaurants_Train_v2.xml (3041 sentences; from `data_dir` only).
         validation_fraction: share of the training sentences held out as the validation split, 0 <= share < 1.
-        validation_seed: which ones, see `hold_out`.
+        validation_seed: which ones, see `held_out`.
         deduplicate: drop sentences whose text stands in a later split too, see `drop_shared_texts`.
         **kwargs: those of `datasets.DatasetBuilder` (`config_name`, `cache_dir`, ...).
 
@@ -135,9 +134,13 @@ class SemEval2014(datasets.GeneratorBasedBuilder):
         # Read here: what is raised in _generate_examples reaches the caller wrapped in a DatasetGenerationError.
         splits = {"train": read_sentences(train, TRAIN_FILES[self.config.train_version])}
         if self.config.validation_fraction > 0:
-            splits["train"], splits["validation"] = hold_out(
-                splits["train"], self.config.validation_fraction, self.config.validation_seed
+            ids = held_out(
+                (sentence["id"] for sentence in splits["train"]),
+                self.config.validation_fraction,
+                self.config.validation_seed,
             )
+            splits["validation"] = [sentence for sentence in splits["train"] if sentence["id"] in ids]
+            splits["train"] = [sentence for sentence in splits["train"] if sentence["id"] not in ids]
         splits["test"] = read_sentences(test, TEST_FILE)
         if self.config.deduplicate:
             splits = drop_shared_texts(splits)
@@ -151,31 +154,6 @@ class SemEval2014(datasets.GeneratorBasedBuilder):
             yield from enumerate(row for sentence in sentences for row in label_rows(sentence))
         else:
             yield from enumerate(sentences)
-
-
-def hold_out(sentences: list[dict], fraction: float, seed: int) -> tuple[list[dict], list[dict]]:
-    """Split sentences into (kept, held out), both in their order; round(fraction * len(sentences)) are held out.
-
-    Held out are those with the smallest SHA-256 of "seed:id". So the choice depends on neither the order of the file
-    nor a random generator, and versions of the file that differ in a few sentences differ in a few held out.
-
-    Raises:
-        ValueError: none would be held out, or none kept.
-    """
-    count = round(fraction * len(sentences))
-    if not 0 < count < len(sentences):
-        raise ValueError(
-            f"validation_fraction={fraction} of {len(sentences)} sentences is {count}; "
-            "choose a share that leaves at least one sentence in train and in validation"
-        )
-    ids = sorted(
-        (sentence["id"] for sentence in sentences), key=lambda id_: hashlib.sha256(f"{seed}:{id_}".encode()).digest()
-    )
-    held_out = set(ids[:count])
-    return (
-        [sentence for sentence in sentences if sentence["id"] not in held_out],
-        [sentence for sentence in sentences if sentence["id"] in held_out],
-    )
 
 
 def label_rows(sentence: dict) -> Iterator[dict]:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import datasets
 
-from ..deduplication import drop_shared_texts
 from ..retrieval import download_pinned, local_files
 from ..source_files import cache_key, is_readable, quoted, read_utf8
+from ..splits import drop_shared_texts
 
 BASE_URL = (
     "https://raw.githubusercontent.com/HSLCY/ABSA-BERT-pair/f61018a0a28e0d3b863ebca173999f5103c6035e/data/sentihood"

@@ -7,9 +7,9 @@ import pytest
 from huggingface_hub import DatasetCard
 
 from datasets_scripts import load_absa_dataset
-from datasets_scripts.deduplication import normalize_text
 from datasets_scripts.semeval2014.reading import read_sentences as read_semeval2014
 from datasets_scripts.sentihood.sentihood import read_sentences as read_sentihood
+from datasets_scripts.splits import normalize_text
 
 
 @pytest.fixture

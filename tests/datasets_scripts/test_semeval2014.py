@@ -4,7 +4,6 @@ from collections import Counter
 import pytest
 
 from datasets_scripts import SemEval2014, load_absa_dataset
-from datasets_scripts.semeval2014.semeval2014 import hold_out
 
 
 def term(**attributes):
@@ -103,17 +102,8 @@ def test_validation_is_held_out_by_sentence(semeval2014_dir, rows_cache):
     assert set(other["validation"]["id"]) != set(splits["validation"]["id"])
 
 
-def test_hold_out_depends_on_ids_and_seed_only():
-    sentences = [{"id": str(number)} for number in range(20)]
-    kept, held_out = hold_out(sentences, 0.25, seed=3)
-    assert (len(kept), len(held_out)) == (15, 5)
-    assert hold_out(sentences[::-1], 0.25, seed=3) == (kept[::-1], held_out[::-1])
-    # Without two sentences that were kept, the same five are the smallest still (0.28 * 18 = 5.04).
-    assert hold_out([s for s in sentences if s not in kept[:2]], 0.28, seed=3)[1] == held_out
-
-
 def test_hold_out_of_nothing_is_refused(write_semeval, tmp_path):
-    with pytest.raises(ValueError, match=r"validation_fraction=0.1 of 1 sentences is 0"):
+    with pytest.raises(ValueError, match=r"validation_fraction=0.1 of 1 training texts is 0"):
         load_absa_dataset("semeval2014", data_dir=write_semeval(), validation_fraction=0.1, cache_dir=tmp_path)
 
 

@@ -1,10 +1,11 @@
-"""examples/tasks.py: what a data set asks for."""
+"""absa/tasks/classification.py: what a data set asks for."""
 
 import numpy as np
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 
-from absa.tasks import classification as tasks
+from absa.tasks import rows
+from absa.tasks.classification import make_task
 
 
 def dataset(labels: list[str], names: list[str], target: str = "") -> DatasetDict:
@@ -30,11 +31,11 @@ def dataset(labels: list[str], names: list[str], target: str = "") -> DatasetDic
 
 
 def test_own_labels_are_scored_by_absa():
-    task = tasks.make_task(dataset(["none", "good", "bad", "none"], ["none", "good", "bad"]), "absa", 0.5, 0)
+    task = make_task(dataset(["none", "good", "bad", "none"], ["none", "good", "bad"]), "absa", 0.5, 0)
     assert task.label_names == ["none", "good", "bad"]
     assert list(task.contexts) == [("", "food"), ("", "service")]
-    probabilities = np.eye(3)[[0, 1, 2, 1]]  # the last row is wrong: one of two texts and three of four rows are right
-    scores = task.score_rows(task.splits["train"], probabilities)
+    logits = 99 * np.eye(3)[[0, 1, 2, 1]]  # the last row is wrong: one of two texts and three of four rows are right
+    scores = task.score("train", logits)
     assert scores["strict_accuracy"] == 0.5
     assert scores["accuracy"] == 0.75
     assert set(task.main_scores) <= set(scores)
@@ -43,37 +44,37 @@ def test_own_labels_are_scored_by_absa():
 
 def test_the_label_of_what_is_absent_may_have_any_name():
     data = dataset(["absent", "good", "bad", "absent"], ["absent", "good", "bad"])
-    task = tasks.make_task(data, "absa", 0.5, 0, none_label="absent")
+    task = make_task(data, "absa", 0.5, 0, none_label="absent")
     assert task.none_label == "absent"
     # The last row is wrong: of three that are found two are there, and these are all that are.
-    scores = task.score_rows(task.splits["train"], np.eye(3)[[0, 1, 2, 1]])
+    scores = task.score("train", 99 * np.eye(3)[[0, 1, 2, 1]])
     assert (scores["presence_precision"], scores["presence_recall"]) == (2 / 3, 1)
-    without = tasks.make_task(data, "absa", 0.5, 0)
+    without = make_task(data, "absa", 0.5, 0)
     assert without.none_label is None
-    assert "presence_recall" not in without.score_rows(without.splits["train"], np.eye(3)[[0, 1, 2, 1]])
+    assert "presence_recall" not in without.score("train", 99 * np.eye(3)[[0, 1, 2, 1]])
 
 
 def test_targets_make_contexts():
-    task = tasks.make_task(dataset(["good", "bad"], ["good", "bad"], target="Soho"), "absa", 0.5, 0)
+    task = make_task(dataset(["good", "bad"], ["good", "bad"], target="Soho"), "absa", 0.5, 0)
     assert list(task.contexts) == [("Soho", "food"), ("Soho", "service")]
 
 
 @pytest.mark.parametrize("metric", ["sentihood", "semeval2014"])
 def test_labels_must_be_the_metrics(metric: str):
     with pytest.raises(ValueError, match=f"metric={metric} scores the labels"):
-        tasks.make_task(dataset(["good", "bad"], ["good", "bad"]), metric, 0.5, 0)
+        make_task(dataset(["good", "bad"], ["good", "bad"]), metric, 0.5, 0)
 
 
 def test_train_is_needed():
     data = dataset(["good", "bad"], ["good", "bad"])
     with pytest.raises(ValueError, match="a split named train"):
-        tasks.make_task(DatasetDict({"test": data["train"]}), "absa", 0.5, 0)
+        make_task(DatasetDict({"test": data["train"]}), "absa", 0.5, 0)
 
 
 def test_choose_and_as_strings():
-    rows = tasks.as_strings(dataset(["good", "bad"], ["good", "bad"])["train"])
-    assert rows["label"] == ["good", "bad"]
-    assert tasks.choose(rows, [1]) == {
+    columns = rows.as_strings(dataset(["good", "bad"], ["good", "bad"])["train"])
+    assert columns["label"] == ["good", "bad"]
+    assert rows.choose(columns, [1]) == {
         "id": ["0"],
         "text": ["fine food 0"],
         "target": [""],
@@ -86,7 +87,7 @@ def test_whole_texts_are_held_out_where_there_is_no_validation_split():
     data = DatasetDict({"train": dataset(["good", "bad"] * 10, ["good", "bad"])["train"]})
 
     def held_out(seed: int) -> list[str]:
-        splits = tasks.make_task(data, "absa", 0.2, seed).splits
+        splits = make_task(data, "absa", 0.2, seed).splits
         assert not set(splits["train"]["text"]) & set(splits["validation"]["text"])
         assert len(splits["train"]["id"]) == 16
         assert len(splits["validation"]["id"]) == 4  # two of ten texts, two rows each
@@ -95,14 +96,14 @@ def test_whole_texts_are_held_out_where_there_is_no_validation_split():
     assert held_out(0) == held_out(0)
     assert len({tuple(held_out(seed)) for seed in range(5)}) > 1
     with pytest.raises(ValueError, match=r"validation_fraction=0.01 of 10 training texts is 0"):
-        tasks.make_task(data, "absa", 0.01, 0)
+        make_task(data, "absa", 0.01, 0)
 
 
 def test_a_misspelt_label_is_seen_among_the_counts():
     names = ["none", "positive", "negative", "positve"]
     data = dataset(["none", "positive", "negative", "positve", "positive", "positive"], names, target="Soho")
     data["validation"] = data["validation"].select(range(2))
-    lines = tasks.table_of_labels(tasks.make_task(data, "absa", 0.5, 0)).splitlines()
+    lines = make_task(data, "absa", 0.5, 0).overview().splitlines()
     assert [line.split() for line in lines[:-1]] == [
         ["train", "validation"],
         ["positive", "3", "1"],
@@ -118,7 +119,7 @@ def test_a_misspelt_label_is_seen_among_the_counts():
 def test_of_many_labels_the_frequent_and_the_rare_are_shown():
     names = [f"label {number}" for number in range(100)]
     data = dataset([name for name in names for _ in range(3)][:-2], names)
-    table = tasks.table_of_labels(tasks.make_task(data, "absa", 0.5, 0))
+    table = make_task(data, "absa", 0.5, 0).overview()
     assert len(table.splitlines()) < 30
     assert "label 0 " in table
     assert "label 99 " in table

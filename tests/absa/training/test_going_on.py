@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import pickle
 import random
 import re
 import resource
@@ -293,3 +294,34 @@ def test_a_run_that_has_just_begun_keeps_its_arguments(tmp_path: Path, recipe: P
             with pytest.raises(ValueError, match=r"another process is training|was 1\.0 and is now 0\.005"):
                 run_in_process(run.main, words)
     assert json.loads((tmp_path / "run" / "arguments.json").read_text()) == {"learning_rate": 1.0}
+
+
+class Harmful:
+    """What a pickle does when it is loaded without care."""
+
+    def __init__(self, touched: Path):
+        self.touched = touched
+
+    def __reduce__(self):
+        return Path.touch, (self.touched,)
+
+
+@pytest.mark.parametrize("name", ["optimizer.pt", "scheduler.pt", "rng_state.pth"])
+def test_going_on_runs_no_pickle(tmp_path: Path, recipe: Path, run_in_process, monkeypatch, name: str):
+    """Of a training checkpoint that someone else has changed."""
+    words = [str(recipe), "--seeds", "1", "--output_dir", str(tmp_path / "run")]
+
+    class Stop(TrainerCallback):
+        def on_save(self, args, state, control, **kwargs):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("transformers.trainer.DEFAULT_CALLBACKS", [*DEFAULT_CALLBACKS, Stop])
+        with pytest.raises(KeyboardInterrupt):
+            run_in_process(run.main, words)
+    (folder,) = (tmp_path / "run" / "seed-1").glob("checkpoint-*")
+    (folder / name).write_bytes(pickle.dumps(Harmful(tmp_path / "touched"), protocol=2))
+    checkpoints.mark_complete(folder)
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        run_in_process(run.main, words)
+    assert not (tmp_path / "touched").exists()

@@ -35,7 +35,7 @@ class Replica(nn.Module):
 @pytest.fixture
 def make_trainer(tiny_classifier: Path, tmp_path: Path):
     def make(**options):
-        model = models.MODEL_CLASSES["qacg_bert"].from_pretrained(tiny_classifier)
+        model = models.classifier_of("qacg_bert").from_pretrained(tiny_classifier)
         for module in model.modules():
             if isinstance(module, nn.Dropout):
                 module.p = 0.3

@@ -9,14 +9,14 @@ from torch.nn.functional import cross_entropy
 from transformers import BertForSequenceClassification
 
 from absa import models
-from absa.training import optimisation
+from absa.training import losses, optimisation
 from absa.training.arguments import ABSATrainingArguments
 from absa.training.trainer import ABSATrainer
 
 
 @pytest.fixture
 def model(tiny_classifier: Path):
-    return models.MODEL_CLASSES["qacg_bert"].from_pretrained(tiny_classifier)
+    return models.classifier_of("qacg_bert").from_pretrained(tiny_classifier)
 
 
 def test_new_is_what_bert_has_not_and_the_classifier(model, tiny_bert: Path):
@@ -60,7 +60,7 @@ def test_the_trainer_uses_them(model, tmp_path: Path):
 
 def test_balanced_loss():
     # Labels 0, 0, 0, 1 of three: 0 weighs 4 / (2 * 3) = 2/3, 1 weighs 4 / (2 * 1) = 2; their mean over rows is 1.
-    loss = optimisation.balanced_loss([0, 0, 0, 1], 3, 0.0)
+    loss = losses.balanced_loss([0, 0, 0, 1], 3, 0.0)
     logits = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
     labels = torch.tensor([0, 1, 0, 1])
     rows = cross_entropy(logits, labels, reduction="none")
@@ -69,7 +69,7 @@ def test_balanced_loss():
 
 
 def test_balanced_and_smoothed_loss():
-    loss = optimisation.balanced_loss([0, 0, 0, 1], 2, 0.2)
+    loss = losses.balanced_loss([0, 0, 0, 1], 2, 0.2)
     logits, labels = torch.tensor([[0.3, -1.0], [2.0, 0.5]]), torch.tensor([0, 1])
     weights = torch.tensor([2 / 3, 2])
     surprise = -weights * logits.log_softmax(-1)  # (rows, labels)
@@ -79,7 +79,7 @@ def test_balanced_and_smoothed_loss():
 
 
 def test_balanced_loss_of_contexts_in_one_pass():
-    loss = optimisation.balanced_loss([0, 1], 2, 0.1)
+    loss = losses.balanced_loss([0, 1], 2, 0.1)
     logits = torch.randn(2, 3, 2, generator=torch.Generator().manual_seed(0))
     labels = torch.tensor([[0, 1, -100], [1, -100, -100]])
     rows = cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=0.1, reduction="sum")

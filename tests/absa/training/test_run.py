@@ -1,4 +1,4 @@
-"""examples/run_absa.py as a user runs it."""
+"""absa/training/run.py, by examples/run_absa.py as a user runs it."""
 
 import json
 import math
@@ -18,8 +18,8 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from absa.metrics.sentihood import sentihood_scores
-from absa.tasks import collating
-from absa.training import arguments, calibration, run, sampling
+from absa.tasks.classification import CollatorOfTexts, warn_of_one_answer
+from absa.training import calibration, run, sampling
 from absa.training import trainer as trainers
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
 
@@ -121,7 +121,7 @@ def test_texts_with_all_contexts_in_one_pass(tmp_path: Path, recipe: Path, tiny_
 
 
 def test_a_batch_of_texts_has_a_label_for_each_context_and_none_for_the_filling(tiny_bert: Path):
-    collate = collating.CollatorOfTexts(AutoTokenizer.from_pretrained(tiny_bert), pad_to_multiple_of=8)
+    collate = CollatorOfTexts(AutoTokenizer.from_pretrained(tiny_bert), pad_to_multiple_of=8)
     batch = collate(
         [
             {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1], "context_ids": [4, 6], "labels": [1, 0]},
@@ -329,48 +329,17 @@ def test_the_label_of_absent_pairs_has_any_name(tmp_path: Path, tiny_bert: Path,
         (["{recipe}", "--model_name_or_path", "{bert_without_pooler}"], "bert.pooler.dense.weight"),
         (["{recipe}", "--model_name_or_path", "no/such/bert"], "model_name_or_path=no/such/bert is no folder"),
         (["{recipe}", "--metric", "semeval2014"], "metric=semeval2014 scores the labels"),
-        (["{recipe}", "--seeds", "3", "3"], "holds a seed twice"),
-        (["{recipe}", "--load_best_model_at_end", "false"], "load_best_model_at_end=False has no effect here"),
         (["{recipe}", "--data_version", "v2"], "version='v2' does not apply to 'sentihood'"),
-        (["{recipe}", "--model_preset", "{preset}"], "holds ['gate_bais'], which a qacg_bert has not"),
-        (["{recipe}", "--model_preset", "no.json"], "model_preset=no.json does not exist"),
         (["{recipe}", "--model_name_or_path", "{no_tokenizer}"], "put the files of the model's own tokenizer"),
         (["{recipe}", "--metric_for_best_model", "f1"], "metric_for_best_model=f1 is no score of this data"),
-        (["{recipe}", "--seed", "7"], "seed=7 has no effect here: give --seeds"),
         (["{recipe}", "--max_length", "9"], "max_length=9 leaves no room"),
-        (["{recipe}", "--model_type", "bert", "--num_context_layers", "1"], "num_context_layers=1 with model_type"),
-        (["{recipe}", "--contexts_together", "true"], "contexts_together=true with model_type=qacg_bert and aux"),
         (
-            [
-                "{recipe}",
-                "--contexts_together=true",
-                "--auxiliary_sentence=false",
-                "--class_balanced_sampling=true",
-            ],
-            "class_balanced_sampling=true draws rows, contexts_together=true texts",
-        ),
-        (["{recipe}", "--layer_decay", "0"], "layer_decay=0.0: a factor above 0 and at most 1"),
-        (["{recipe}", "--new_learning_rate", "-1"], "new_learning_rate=-1.0: a number above 0"),
-        (
-            ["{recipe}", "--class_weighted_loss=true", "--class_balanced_sampling=true"],
-            "each would balance what the other has balanced",
+            ["{recipe}", "--model_type=bert", "--auxiliary_sentence=false", "--contexts_together=true"],
+            "contexts_together=true with BertForSequenceClassification",
         ),
         (["{recipe}", "--r_drop=true", "--class_weighted_loss=true"], "r_drop=true with class_weighted_loss=true"),
-        (["{recipe}", "--r_drop=true", "--label_smoothing_factor=0.1"], "with label_smoothing_factor=0.1: each is a"),
-        (
-            ["{recipe}", "--oracle=true", "--model_type=bert", "--auxiliary_sentence=false"],
-            "oracle=true with BERT-single",
-        ),
-        (
-            ["{recipe}", "--oracle", "true", "--metric_for_best_model", "loss"],
-            "oracle=true with metric_for_best_model",
-        ),
-        (["{recipe}", "--config_overrides", "gate_bais=true"], "gate_bais"),
-        (
-            ["{recipe}", "--model_preset", "configuration/models/qacg-bert-base.json"],
-            "vocab_size=30522 in model_preset",
-        ),
-        (["{recipe}", "--model_preset", "configuration/models/cg-bert-base.json"], "is for cg_bert"),
+        (["{recipe}", "--oracle=true", "--model_type=bert", "--auxiliary_sentence=false"], "oracle=true needs"),
+        (["{recipe}", "--oracle=true", "--metric_for_best_model=loss"], "oracle=true needs"),
         (["--dataset", "sentihod"], "sentihod"),
         (["configuration/recipes/own_data.yaml"], "dataset=custom without data: give --train_file, a csv or jsonl"),
     ],
@@ -385,59 +354,15 @@ def test_errors_name_what_is_wrong(
     options: list[str],
     message: str,
 ):
-    preset, no_tokenizer = tmp_path / "preset.json", tmp_path / "no_tokenizer"
-    preset.write_text('{"model_type": "qacg_bert", "gate_bais": true}')
+    no_tokenizer = tmp_path / "no_tokenizer"
     no_tokenizer.mkdir()
     for file in ("config.json", "model.safetensors"):
         (no_tokenizer / file).write_bytes((tiny_bert / file).read_bytes())
-    places = {
-        "recipe": recipe,
-        "bert_without_pooler": bert_without_pooler,
-        "preset": preset,
-        "no_tokenizer": no_tokenizer,
-    }
+    places = {"recipe": recipe, "bert_without_pooler": bert_without_pooler, "no_tokenizer": no_tokenizer}
     words = [word.format(**places) for word in options]
     with pytest.raises((ValueError, FileNotFoundError)) as error:
         run_in_process(run.main, [*words, "--output_dir", str(tmp_path / "run")])
     assert message in str(error.value)
-
-
-def test_recipe_with_an_unknown_name(tmp_path: Path, run_in_process):
-    file = tmp_path / "recipe.yaml"
-    file.write_text("learning_rat: 1.0e-4\n")
-    with pytest.raises(ValueError, match="learning_rat"):
-        run_in_process(run.main, [str(file)])
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("r.yaml", b"seeds: [1\n", "cannot be read: while parsing"),
-        ("r.yaml", b"output_dir: caf\xe9\n", "cannot be read: 'utf-8' codec"),
-        ("r.yaml", b"run: !!python/object/apply:os.system [true]\n", "cannot be read: could not determine"),
-        ("r.json", b'{"seeds": [1', "cannot be read: Expecting"),
-        ("r.json", b"[" * 100_000, "cannot be read: maximum recursion"),
-        ("r.yaml", b"1: 2\nfoo: 3\nhelp: 1\n", r"holds \['1', 'foo', 'help'\], which are no arguments"),
-        ("r.yaml", b"seeds: [&a [1, 1], [*a, *a]]\n", "seeds is a list of lists"),
-        ("r.yaml", b"", "is no mapping"),
-    ],
-)
-def test_recipes_that_are_none(tmp_path: Path, run_in_process, name: str, content: bytes, told: str):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=rf"recipe.* {told}"):
-        run_in_process(run.main, [str(tmp_path / name)])
-
-
-def test_recipe_values_are_checked_like_words_of_the_command(tmp_path: Path, capsys):
-    file = tmp_path / "recipe.yaml"
-    file.write_text("seeds: 7\nbf16: false\ndata_dir: null\nlearning_rate: 1e-3\nlr_scheduler_kwargs: {power: 2}\n")
-    _, data, training = arguments.parse_arguments([str(file)])
-    assert (data.seeds, data.data_dir, training.learning_rate) == ([7], None, 1e-3)
-    assert training.lr_scheduler_kwargs == {"power": 2}
-    file.write_text("model_type: qacgbert\n")
-    with pytest.raises(SystemExit):
-        arguments.parse_arguments([str(file)])
-    assert "--model_type: invalid choice: 'qacgbert'" in capsys.readouterr().err.replace("/--model-type", "")
 
 
 def test_a_folder_where_nothing_was_trained_is_free_and_other_data_is_refused(tmp_path: Path):
@@ -469,7 +394,7 @@ def test_bert_single_needs_rows_of_every_context(tmp_path: Path, tiny_bert: Path
 
 
 def test_a_model_that_answers_the_same_to_everything_is_warned_of(caplog):
-    warn, names = run.warn_of_one_answer, ["none", "good", "bad"]
+    warn, names = warn_of_one_answer, ["none", "good", "bad"]
     warn("test", np.array([0, 0, 1]), [0, 1, 1], names)
     warn("test", np.array([0, 0, 0]), [0, 0, 0], names)  # and should
     assert not caplog.messages

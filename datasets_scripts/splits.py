@@ -1,4 +1,7 @@
-"""Texts that stand in more than one split."""
+"""Which texts of a data set belong to which split."""
+
+import hashlib
+from collections.abc import Iterable
 
 
 def normalize_text(text: str) -> str:
@@ -28,3 +31,22 @@ def drop_shared_texts(splits: dict[str, list[dict]]) -> dict[str, list[dict]]:
             raise ValueError(f"deduplicate=True leaves nothing of {split!r}: all its texts stand in a later one")
         seen.update(normalize_text(record["text"]) for record in splits[split])
     return {split: kept[split] for split in splits}
+
+
+def held_out(keys: Iterable[str], fraction: float, seed: int) -> set[str]:
+    """The part of distinct keys, ids or texts, that is held out of training: round(fraction * their number) of them.
+
+    Those with the smallest SHA-256 of "seed:key" are held out. So the choice depends neither on the order of the keys
+    nor on a random generator, and data that differ in a few keys differ in a few that are held out.
+
+    Raises:
+        ValueError: none would be held out, or none kept.
+    """
+    ranked = sorted(set(keys), key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
+    count = round(fraction * len(ranked))
+    if not 0 < count < len(ranked):
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(ranked)} training texts is {count}: choose one that leaves a "
+            "text in train and in validation, or give validation data"
+        )
+    return set(ranked[:count])

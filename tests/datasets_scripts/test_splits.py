@@ -1,7 +1,7 @@
 import pytest
 
 from datasets_scripts import load_absa_dataset
-from datasets_scripts.deduplication import drop_shared_texts, normalize_text
+from datasets_scripts.splits import drop_shared_texts, held_out, normalize_text
 
 
 def distinct_texts(rows):
@@ -46,3 +46,13 @@ def test_deduplicate_leaves_no_shared_text(shared_dir, rows_cache, name):
     assert not validation & test
     assert after["test"].num_rows == before["test"].num_rows
     assert train == distinct_texts(before["train"]) - distinct_texts(before["validation"]) - test
+
+
+def test_what_is_held_out_depends_on_keys_and_seed_only():
+    keys = [str(number) for number in range(20)]
+    chosen = held_out(keys, 0.25, seed=3)
+    assert len(chosen) == 5
+    assert held_out(keys[::-1], 0.25, seed=3) == chosen != held_out(keys, 0.25, seed=4)
+    # Without two keys that were kept, the same five are the smallest still (0.28 * 18 = 5.04).
+    kept = [key for key in keys if key not in chosen]
+    assert held_out([key for key in keys if key not in kept[:2]], 0.28, seed=3) == chosen

@@ -1,0 +1,135 @@
+"""What a run needs of a task, and the arguments that all tasks have."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from datasets import Dataset
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+
+Rows = Mapping[str, Sequence]
+
+
+@dataclass
+class DataArguments:
+    """Which data, and how it is shown to the model."""
+
+    dataset: str = field(
+        default="sentihood",
+        metadata={"help": "sentihood, semeval2014, custom (own csv/jsonl), or a folder or Hub id of parquet files."},
+    )
+    data_dir: str | None = field(
+        default=None, metadata={"help": "Folder with the data set's files (default: they are downloaded)."}
+    )
+    data_version: str | None = field(
+        default=None,
+        metadata={
+            "choices": ["v1", "v2"],
+            "help": "Training file of semeval2014: 3044 (v1, default) or 3041 sentences.",
+        },
+    )
+    train_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
+    validation_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
+    test_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
+    deduplicate: bool = field(default=False, metadata={"help": "Drop training texts that stand in another split."})
+    validation_fraction: float = field(
+        default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}
+    )
+    validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
+    max_length: int = field(
+        default=512,
+        metadata={
+            "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
+        },
+    )
+
+    def __post_init__(self):
+        if self.max_length < 1:
+            raise ValueError(f"max_length={self.max_length}: at least 1")
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction={self.validation_fraction}: a part, above 0 and below 1")
+
+
+@dataclass(frozen=True)
+class Entries:
+    """A split as a model reads it: one entry of the data set for one or several rows."""
+
+    dataset: Dataset
+    rows_of: list[list[int]]
+    """Numbers of the rows behind each entry."""
+
+
+class Task(ABC):
+    """Data ready for training, and how what a model answers is scored."""
+
+    Arguments: ClassVar[type[DataArguments]]
+    """The task's arguments, beside those of the model and of training."""
+    splits: Mapping[str, Rows]
+    """For "train", "validation" and "test" (where there is one) the columns of the rows."""
+    main_scores: list[str]
+    """Names of the scores that tables show."""
+    select_by: str
+    """Name of the score that chooses the checkpoint on the validation split."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, arguments: DataArguments) -> Self:
+        """The data that the arguments ask for."""
+
+    @abstractmethod
+    def overview(self) -> str:
+        """What there is of the data, as a table that a user reads before training."""
+
+    @abstractmethod
+    def check(self, arguments: DataArguments, model_class: type[PreTrainedModel]):
+        """Raises a ValueError where the arguments do not fit one another, the data or the model."""
+
+    def parts(self, arguments: DataArguments, model_class: type[PreTrainedModel]) -> dict[str, Self]:
+        """The models to train, by their folder in that of the run: one, unless the task says otherwise."""
+        return {"": self}
+
+    @abstractmethod
+    def described(self, arguments: DataArguments) -> dict[str, Any]:
+        """Fields of the model's configuration that the data decides."""
+
+    @abstractmethod
+    def entries(
+        self, split: str, arguments: DataArguments, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig
+    ) -> Entries:
+        """A split, tokenised and without padding."""
+
+    @abstractmethod
+    def trainer_options(
+        self, arguments: DataArguments, tokenizer: PreTrainedTokenizerBase, training_arguments
+    ) -> dict[str, Any]:
+        """Further arguments of the Trainer: the collator, the loss, balanced sampling."""
+
+    @abstractmethod
+    def answers(self, entries: Entries, predictions: np.ndarray) -> np.ndarray:
+        """What a model has answered, by row, from the Trainer's predictions by entry."""
+
+    @abstractmethod
+    def no_answers(self, split: str) -> np.ndarray:
+        """Answers to a split of a model that knows nothing: their scores have the names of all scores."""
+
+    @abstractmethod
+    def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
+        """Scores of the answers to a split, with 95 % intervals from so many resamples."""
+
+    @abstractmethod
+    def calibrate(self, answers: np.ndarray) -> dict[str, float]:
+        """Fields of the configuration that make the answers to the validation split say how sure they are."""
+
+    @abstractmethod
+    def results(
+        self, folder: Path, parts: Sequence[tuple[Self, Mapping[str, np.ndarray], Mapping[str, float]]]
+    ) -> dict:
+        """All scores of a trained run, after its probabilities are written to the folder.
+
+        Args:
+            folder: the seed's.
+            parts: each with its answers by split and the fields of `calibrate`.
+        """

@@ -1,0 +1,54 @@
+"""Rows of data as columns of strings."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from datasets import ClassLabel, Dataset
+
+from absa.tasks.base import Rows
+from datasets_scripts.splits import held_out
+
+COLUMNS = ("id", "text", "target", "aspect", "label")
+
+
+def as_strings(split: Dataset) -> Rows:
+    """The five columns with names instead of class numbers; no target is the empty string."""
+    rows = {}
+    for column in COLUMNS:
+        feature = split.features[column]
+        values = split[column][:]
+        if isinstance(feature, ClassLabel):
+            rows[column] = [feature.names[value] for value in values]
+        else:
+            rows[column] = ["" if value is None else str(value) for value in values]
+    return rows
+
+
+def choose(rows: Rows, numbers: Sequence[int]) -> Rows:
+    """The rows with these numbers."""
+    return {name: [column[number] for number in numbers] for name, column in rows.items()}
+
+
+def names_of(split: Dataset, column: str) -> list[str]:
+    """The names of a ClassLabel in the order of its ids, or the distinct strings of a column as they first occur."""
+    feature = split.features[column]
+    return list(feature.names) if isinstance(feature, ClassLabel) else list(dict.fromkeys(split[column]))
+
+
+def hold_out_texts(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
+    """Rows of the texts that are kept and of those held out, see `held_out`."""
+    texts = held_out(rows["text"], fraction, seed)
+    is_held_out = np.array([text in texts for text in rows["text"]])
+    return choose(rows, np.flatnonzero(~is_held_out)), choose(rows, np.flatnonzero(is_held_out))
+
+
+def write_probabilities(path: Path, rows: Rows, probabilities: np.ndarray, label_names: list[str]):
+    """One line a row: id, target, aspect, the gold label and `p_<label>` for each label, (rows, labels)."""
+    columns = {name: rows[name] for name in ("id", "target", "aspect", "label")}
+    columns |= {f"p_{name}": probabilities[:, index] for index, name in enumerate(label_names)}
+    temporary = path.with_name(f".{path.name}.partial")
+    pd.DataFrame(columns).to_parquet(temporary, index=False)
+    os.replace(temporary, path)
