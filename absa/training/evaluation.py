@@ -1,0 +1,50 @@
+"""What a trained model answers to a split of data."""
+
+import tempfile
+
+import numpy as np
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
+
+from absa.tasks.classification import Classification, ClassificationArguments
+
+
+def check_labels(checkpoint: str, config: PreTrainedConfig, task: Classification):
+    """The model's labels are the data's, in the same order.
+
+    Raises:
+        ValueError: if they are not: each score would be of another label.
+    """
+    labels = [config.id2label[number] for number in range(config.num_labels)]
+    if labels != task.label_names:
+        raise ValueError(
+            f"checkpoint={checkpoint} has the labels {labels}, the data {task.label_names}: give the data that it was "
+            "trained for, or --absent_label"
+        )
+
+
+def answers_of(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    task: Classification,
+    split: str,
+    arguments: ClassificationArguments,
+    batch_size: int,
+) -> np.ndarray:
+    """The logits of a model for the rows of a split, (rows, labels).
+
+    Raises:
+        ValueError: if the data asks for a target or an aspect that the model does not know.
+    """
+    tokenizer.model_max_length = min(arguments.max_length, model.config.max_position_embeddings)
+    entries = task.entries(split, arguments, tokenizer, model.config)
+    with tempfile.TemporaryDirectory() as folder:
+        options = TrainingArguments(
+            folder,
+            per_device_eval_batch_size=batch_size,
+            remove_unused_columns=False,
+            dataloader_pin_memory=False,
+            report_to=[],
+        )
+        collator = task.trainer_options(arguments, tokenizer, options)["data_collator"]
+        trainer = Trainer(model, options, data_collator=collator)
+        return task.answers(entries, trainer.predict(entries.dataset).predictions)

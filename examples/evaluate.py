@@ -1,0 +1,67 @@
+"""Scores a trained classifier on a split of a data set.
+
+    python examples/evaluate.py outputs/sentihood_minilm/seed-42 --dataset sentihood --data_dir DIR
+    python examples/evaluate.py outputs/own/seed-42 --dataset custom --data_dir DIR --output_dir outputs/scores
+
+Prints the main scores with 95 % intervals from resamples of the texts. OUTPUT_DIR receives all scores as scores.json
+and each row's probabilities as SPLIT_probabilities.parquet: sort it by the gold label's to see what went wrong.
+"""
+
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+
+from scipy.special import softmax
+
+from absa.commands import parse, user_errors
+from absa.models import load_classifier
+from absa.tasks.base import DataArguments
+from absa.tasks.classification import BOOTSTRAP, SCORERS, Classification, ClassificationArguments
+from absa.tasks.rows import write_probabilities
+from absa.training.evaluation import answers_of, check_labels
+from absa.training.results import write_json
+
+
+@dataclass(kw_only=True)
+class EvaluateArguments(DataArguments):
+    """Which model, on what."""
+
+    checkpoint: str = field(metadata={"help": "Folder or Hub id of a classifier that run_absa.py has trained."})
+    split: str = field(default="test", metadata={"help": "train, validation or test (default: test)."})
+    metric: str | None = field(
+        default=None, metadata={"choices": [*SCORERS, "absa"], "help": "Default: the data set's own, absa for others."}
+    )
+    absent_label: str | None = field(
+        default=None, metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."}
+    )
+    batch_size: int = field(default=64, metadata={"help": "Rows of a forward pass (default: 64)."})
+    output_dir: Path | None = field(default=None, metadata={"help": "Where scores and probabilities go."})
+
+
+def main(arguments: EvaluateArguments):
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint)
+    config = model.config
+    own = {spec.name for spec in fields(ClassificationArguments)}
+    data_arguments = ClassificationArguments(
+        **{name: value for name, value in asdict(arguments).items() if name in own},
+        auxiliary_sentence=config.auxiliary_sentence,
+        symmetric_targets=getattr(config, "symmetric_targets", False),
+    )
+    task = Classification.load(data_arguments)
+    if arguments.split not in task.splits:
+        raise ValueError(f"split={arguments.split}: the data has {', '.join(task.splits)}")
+    check_labels(arguments.checkpoint, config, task)
+    logits = answers_of(model, tokenizer, task, arguments.split, data_arguments, arguments.batch_size)
+    scores = task.score(arguments.split, logits, BOOTSTRAP)
+    print(f"{arguments.split}, %  score [95 % interval over texts]")
+    for name in task.main_scores:
+        bounds = f"[{100 * scores[f'{name}_low']:.1f}, {100 * scores[f'{name}_high']:.1f}]"
+        print(f"{name:<20} {100 * scores[name]:.1f} {bounds}")
+    if arguments.output_dir is not None:
+        write_json(arguments.output_dir / "scores.json", scores)
+        file = arguments.output_dir / f"{arguments.split}_probabilities.parquet"
+        write_probabilities(file, task.splits[arguments.split], softmax(logits, axis=-1), task.label_names)
+
+
+if __name__ == "__main__":
+    with user_errors():
+        main(parse(EvaluateArguments, "checkpoint"))

@@ -1,0 +1,34 @@
+"""examples/evaluate.py: the scores of a checkpoint are those that training has found for it."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+SCRIPT = "examples/evaluate.py"
+
+
+def test_scores_are_those_of_training(finished_run, tiny_sentihood: Path, tmp_path: Path, run_here):
+    seed = finished_run[0] / "seed-1"
+    printed = run_here(SCRIPT, seed, "--data_dir", tiny_sentihood, "--output_dir", tmp_path / "scores")
+    trained = json.loads((seed / "results.json").read_text())["test"]
+    assert json.loads((tmp_path / "scores" / "scores.json").read_text()) == trained
+    score, low, high = (100 * trained[f"strict_accuracy{end}"] for end in ("", "_low", "_high"))
+    assert f"{score:.1f} [{low:.1f}, {high:.1f}]" in printed
+    found, expected = (
+        pd.read_parquet(folder / "test_probabilities.parquet") for folder in (tmp_path / "scores", seed)
+    )
+    pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-6)
+
+
+def test_what_cannot_be_scored(finished_run, tiny_sentihood: Path, tmp_path: Path, run_here):
+    seed = finished_run[0] / "seed-1"
+    with pytest.raises(ValueError, match=r"split=dev: the data has train, validation, test"):
+        run_here(SCRIPT, seed, "--data_dir", tiny_sentihood, "--split", "dev")
+    (tmp_path / "train.csv").write_text(
+        "text,target,aspect,label\nLOCATION1 is dear,LOCATION1,price,bad\nb,,price,good\n"
+    )
+    (tmp_path / "test.csv").write_text("text,target,aspect,label\nLOCATION1 is dear,LOCATION1,price,bad\n")
+    with pytest.raises(ValueError, match=r"labels \['none', .*, the data \['bad', 'good'\]"):
+        run_here(SCRIPT, seed, "--dataset", "custom", "--data_dir", tmp_path, "--validation_fraction", "0.5")
