@@ -1,0 +1,341 @@
+"""What every family of models keeps to. A new family is one more line of `FAMILIES`."""
+
+import ast
+import importlib
+import json
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from datasets import Dataset
+from torch.nn.functional import pad
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    Trainer,
+    TrainingArguments,
+)
+from transformers.dynamic_module_utils import get_relative_import_files
+
+import absa
+from absa.models import classifier_of, takes
+from absa.tasks.classification import describe
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts
+
+ROOT = Path(__file__).resolve().parents[1]
+TINY_BERT = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 64,
+    # Weights large enough for differences to show.
+    "initializer_range": 0.2,
+}
+CONTEXTS = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))
+LABELS = ["none", "positive", "negative"]
+TEXTS = ["LOCATION1 is safe but dear", "LOCATION2 and LOCATION1 is far", "nothing"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A model_type, the folder of its code, and a tiny configuration.
+
+    Args:
+        imports: what a file of the folder imports beside torch, transformers and the standard library.
+        at_import: what a file calls or decorates with when it is imported, beside what is allowed to all.
+    """
+
+    model_type: str
+    package: str
+    config: dict[str, Any]
+    imports: dict[str, set[str]] = field(default_factory=dict)
+    at_import: dict[str, set[str]] = field(default_factory=dict)
+
+    @property
+    def code(self) -> list[Path]:
+        return sorted((ROOT / self.package).glob(f"*_{self.package.removeprefix('modeling_')}.py"))
+
+
+TRITON, CAPTUM = "triton_qacg_bert.py", "relevance_qacg_bert.py"
+KERNELS = {"re.sub", "_forward.register_autograd", "_jit", "torch.library.custom_op"}
+KERNELS |= {"_forward.register_fake", "_backward.register_fake"}
+QACG = {"imports": {TRITON: {"triton"}, CAPTUM: {"captum"}}, "at_import": {TRITON: KERNELS}}
+FAMILIES = [
+    Family("qacg_bert", "modeling_qacg_bert", {**TINY_BERT, "context_initializer_range": 0.2}, **QACG),
+    Family("cg_bert", "modeling_qacg_bert", {**TINY_BERT, "context_initializer_range": 0.2}, **QACG),
+]
+
+# Builtins, modules and attributes that open files or sockets, start processes or run text as code.
+FORBIDDEN_NAMES = {"open", "exec", "eval", "compile", "__import__", "input", "breakpoint", "globals"}
+FORBIDDEN_MODULES = {
+    *("os", "io", "sys", "pathlib", "shutil", "tempfile", "glob", "subprocess", "multiprocessing", "socket", "ssl"),
+    *("http", "urllib", "ftplib", "smtplib", "asyncio", "ctypes", "importlib", "pickle", "marshal", "runpy", "code"),
+    *("builtins", "webbrowser", "signal", "threading", "codeop", "pty", "select", "sqlite3", "zipfile", "tarfile"),
+}
+FORBIDDEN_ATTRIBUTES = {
+    *("read_text", "read_bytes", "write_text", "write_bytes", "system", "popen", "urlopen", "load", "load_file"),
+    *("torch_load", "hub", "load_state_dict_from_url", "save", "save_file"),
+}
+AT_IMPORT = {
+    *("re.compile", "TypeVar", "dataclass", "strict", "can_return_tuple", "property", "classmethod", "staticmethod"),
+    *("torch.no_grad", "contextmanager"),
+}
+
+
+@pytest.fixture(params=FAMILIES, ids=lambda family: family.model_type, scope="module")
+def family(request: pytest.FixtureRequest) -> Family:
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_bert: Path) -> PreTrainedTokenizerBase:
+    return AutoTokenizer.from_pretrained(tiny_bert)
+
+
+@pytest.fixture
+def model(family: Family, tokenizer) -> PreTrainedModel:
+    """A classifier in evaluation mode, always with the same weights, biases included."""
+    torch.manual_seed(0)
+    config = AutoConfig.for_model(
+        family.model_type,
+        vocab_size=len(tokenizer),
+        calibration_temperature=1.5,
+        **describe(CONTEXTS, LABELS),
+        **family.config,
+    )
+    model = classifier_of(family.model_type)._from_config(config, attn_implementation="eager")
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias"):
+                parameter.normal_(std=0.1)
+    return model.eval()
+
+
+def make_batch(model: PreTrainedModel, batch_size: int = 3, length: int = 7) -> dict[str, torch.Tensor]:
+    """Random inputs, all those that the model takes, and labels."""
+    generator = torch.Generator().manual_seed(1)
+
+    def draw(low: int, high: int, *shape: int) -> torch.Tensor:
+        return torch.randint(low, high, shape, generator=generator)
+
+    batch = {
+        "input_ids": draw(5, model.config.vocab_size, batch_size, length),
+        "attention_mask": torch.ones(batch_size, length, dtype=torch.long),
+        "token_type_ids": draw(0, 2, batch_size, length),
+        "context_ids": draw(0, len(CONTEXTS), batch_size),
+        "labels": draw(0, len(LABELS), batch_size),
+    }
+    return {name: value for name, value in batch.items() if takes(model, name)}
+
+
+def test_configuration_survives_a_round_trip(model, tmp_path: Path):
+    model.config.save_pretrained(tmp_path)
+    loaded = AutoConfig.from_pretrained(tmp_path)
+    assert type(loaded) is type(model.config)
+    assert loaded.to_diff_dict() == model.config.to_diff_dict()
+    assert loaded.id2label == dict(enumerate(LABELS))
+
+
+def test_classifier_survives_a_round_trip(model, tmp_path: Path):
+    model.save_pretrained(tmp_path)
+    loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    assert type(loaded) is type(model)
+    expected = model.state_dict()
+    assert loaded.state_dict().keys() == expected.keys()
+    for name, tensor in loaded.state_dict().items():
+        assert torch.equal(tensor, expected[name]), name
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@torch.no_grad()
+def test_padding_changes_no_state_of_a_token(model, side: str):
+    batch = make_batch(model)
+    del batch["labels"]
+    expected = model.base_model(**batch).last_hidden_state
+    widths, tokens = ((0, 4), slice(0, 7)) if side == "right" else ((4, 0), slice(4, None))
+    padded = {name: pad(value, widths) if value.dim() > 1 else value for name, value in batch.items()}
+    padded["input_ids"][padded["attention_mask"] == 0] = 9  # whatever stands there
+    if takes(model.base_model, "position_ids"):
+        padded["position_ids"] = (padded["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+    torch.testing.assert_close(model.base_model(**padded).last_hidden_state[:, tokens], expected)
+    if side == "right":
+        torch.testing.assert_close(model(**padded).logits, model(**batch).logits)
+
+
+@torch.no_grad()
+def test_the_order_of_a_batch_changes_no_answer(model):
+    batch = make_batch(model, batch_size=4)
+    order = torch.tensor([2, 0, 3, 1])
+    shuffled = {name: value[order] for name, value in batch.items()}
+    torch.testing.assert_close(model(**shuffled).logits, model(**batch).logits[order])
+    alone = {name: value[:1] for name, value in batch.items()}
+    torch.testing.assert_close(model(**alone).logits, model(**batch).logits[:1])
+
+
+def test_every_parameter_gets_a_gradient(model):
+    model(**make_batch(model)).loss.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().max() > 0, name
+
+
+def test_answers_are_opinions(model, tokenizer, tmp_path: Path):
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    opinions = absa.load(str(tmp_path), return_all=True)(TEXTS)
+    assert [len(of_text) for of_text in opinions] == [4, 8, 0]
+    for opinion in opinions[0]:
+        assert (opinion.text_id, opinion.target) == (0, "LOCATION1")
+        assert opinion.aspect in CONTEXTS.aspects
+        assert list(opinion.probabilities) == LABELS
+        assert opinion.score == max(opinion.probabilities.values()) == opinion.probabilities[opinion.label]
+
+
+@pytest.mark.parametrize(
+    "written_by",
+    [
+        "save_pretrained",
+        pytest.param("trainer", marks=pytest.mark.slow),
+        pytest.param("pipeline", marks=pytest.mark.slow),
+    ],
+)
+def test_a_stranger_gets_what_was_saved(model, tokenizer, written_by: str, stranger, tmp_path: Path):
+    """Another process and folder, an empty cache of code, no package of ours."""
+    checkpoint = tmp_path / "saved"
+    if written_by == "trainer":
+        rows = Dataset.from_dict({name: value.tolist() for name, value in make_batch(model, 4).items()})
+        options = {"max_steps": 2, "save_steps": 2, "use_cpu": True, "report_to": [], "disable_tqdm": True}
+        Trainer(
+            model, TrainingArguments(checkpoint, **options), train_dataset=rows, processing_class=tokenizer
+        ).train()
+        checkpoint /= "checkpoint-2"
+        model.eval()
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    if written_by == "pipeline":
+        pipe.save_pretrained(checkpoint)
+    elif written_by == "save_pretrained":
+        model.save_pretrained(checkpoint)
+        tokenizer.save_pretrained(checkpoint)
+    batch = make_batch(model)
+    del batch["labels"]
+    report, tensors = stranger(checkpoint, batch, TEXTS)
+    name = type(model).__name__.removesuffix("ForSequenceClassification")
+    assert report["classes"] == [f"{name}Config", type(model).__name__, f"{name}Model", "AspectSentimentPipeline"]
+    assert report["packages"] == ["transformers_modules"]
+    # Bit by bit it is compared with what the same file gives here: the last bits of a product depend on where in
+    # memory a weight begins, which is another place for a weight that was trained than for one that was loaded.
+    loaded = type(model).from_pretrained(checkpoint, attn_implementation="eager")
+    with torch.no_grad():
+        assert torch.equal(tensors["logits"], loaded(**batch).logits)
+        assert torch.equal(tensors["pooler_output"], loaded.base_model(**batch).pooler_output)
+        torch.testing.assert_close(tensors["logits"], model(**batch).logits)
+    assert report["answers"] == report["answers_of_what_was_saved_again"]
+    for given, expected in zip(report["answers"], pipe(TEXTS, return_all=True), strict=True):
+        assert [answer["label"] for answer in given] == [answer["label"] for answer in expected]
+        for one, other in zip(given, expected, strict=True):
+            assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
+    assert [len(answers) for answers in report["answers"]] == [4, 8, 0]
+
+
+def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Path):
+    model.save_pretrained(tmp_path)
+    names = [file.name for file in family.code]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["config.json", "model.safetensors", *names])
+    for file in family.code:
+        assert (tmp_path / file.name).read_bytes() == file.read_bytes()
+    reached = get_relative_import_files(ROOT / family.package / f"{family.package}.py")
+    assert {Path(file).name for file in reached} | {f"{family.package}.py"} == set(names)
+    config = json.loads((tmp_path / "config.json").read_text())
+    name = type(model).__name__.removesuffix("ForSequenceClassification")
+    # For all heads: with only the saved one, AutoModel could not load it.
+    assert {auto: value.rpartition(".")[2] for auto, value in config["auto_map"].items()} == {
+        "AutoConfig": f"{name}Config",
+        "AutoModel": f"{name}Model",
+        "AutoModelForSequenceClassification": type(model).__name__,
+    }
+    (pipeline,) = config["custom_pipelines"].values()
+    module, _, class_name = pipeline["impl"].partition(".")
+    assert hasattr(importlib.import_module(f"{family.package}.{module}"), class_name)
+
+
+def test_a_headless_model_names_all_classes_and_no_pipeline(model, tmp_path: Path):
+    model.save_pretrained(tmp_path / "classifier")
+    model.base_model.save_pretrained(tmp_path / "headless")  # with the configuration that the classifier has too
+    classifier, headless = (
+        json.loads((tmp_path / name / "config.json").read_text()) for name in ("classifier", "headless")
+    )
+    assert headless["auto_map"] == classifier["auto_map"]
+    assert headless["custom_pipelines"] == {}
+
+
+def calls_at_import(node: ast.AST):
+    """Calls that happen when a module is imported: in its own body, in those of classes, and decorators."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            for default in [*child.args.defaults, *(d for d in child.args.kw_defaults if d is not None)]:
+                yield from calls_at_import(ast.Expr(default))
+            continue
+        if isinstance(child, ast.Call):
+            yield child
+        yield from calls_at_import(child)
+
+
+def is_optional_import(statement: ast.stmt) -> bool:
+    """Imports of what may be absent, the form in which Transformers lets it be absent."""
+    return (
+        isinstance(statement, ast.Try)
+        and all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in statement.body)
+        and [ast.unparse(handler.type) for handler in statement.handlers] == ["ImportError"]
+        and all(isinstance(inner, ast.Assign) for inner in statement.handlers[0].body)
+        and not statement.orelse
+        and not statement.finalbody
+    )
+
+
+CODE = {file.name: (family, file) for family in FAMILIES for file in family.code}
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_saved_code_imports_little_and_opens_starts_or_evaluates_nothing(name: str):
+    """A stranger runs this code: what it does can be seen."""
+    family, file = CODE[name]
+    allowed = {"torch", "transformers"} | family.imports.get(name, set()) | sys.stdlib_module_names - FORBIDDEN_MODULES
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            assert {alias.name.split(".")[0] for alias in node.names} <= allowed, f"line {node.lineno}"
+        if isinstance(node, ast.ImportFrom):
+            # Of relative imports Transformers copies what it finds by this form only.
+            is_sibling = node.level == 1 and f"{node.module}.py" in CODE
+            assert is_sibling or (node.level == 0 and node.module.split(".")[0] in allowed), f"line {node.lineno}"
+        if isinstance(node, ast.Name):
+            assert node.id not in FORBIDDEN_NAMES, f"line {node.lineno}: {node.id}"
+        if isinstance(node, ast.Attribute) and ast.unparse(node) != "tl.load":  # of a GPU's memory
+            assert node.attr not in FORBIDDEN_ATTRIBUTES, f"line {node.lineno}: .{node.attr}"
+            is_private = node.attr.startswith("__") and node.attr not in {"__init__", "__name__", "__post_init__"}
+            assert not is_private, f"line {node.lineno}: .{node.attr}"
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_saved_code_does_nothing_when_it_is_imported(name: str):
+    family, file = CODE[name]
+    module = ast.parse(file.read_text(encoding="utf-8"))
+    definitions = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
+    for statement in module.body:
+        is_docstring_or_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant | ast.Call)
+        assert is_docstring_or_call or is_optional_import(statement) or isinstance(statement, definitions), (
+            f"line {statement.lineno}"
+        )
+    allowed = AT_IMPORT | family.at_import.get(name, set())
+    for call in calls_at_import(module):
+        assert ast.unparse(call.func) in allowed, f"line {call.lineno}: {ast.unparse(call.func)}"
+    for node in ast.walk(module):
+        for decorator in getattr(node, "decorator_list", []):
+            applied = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            assert applied in allowed, f"line {decorator.lineno}: @{applied}"
