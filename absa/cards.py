@@ -252,18 +252,14 @@ def dataset_card(
     name = repo_id.split("/")[-1]
     features = next(iter(splits.values())).features
     num_labels = features["label"].num_classes
+    files = [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits]
     known = {
         "task_categories": ["text-classification"],
         "tags": ["aspect-based-sentiment-analysis"],
         "pretty_name": name,
         **(own_card.data.to_dict() if own_card else {}),
         "license": license,
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits],
-            }
-        ],
+        "configs": [{"config_name": "default", "data_files": files}],
     }
     card = DatasetCard.from_template(
         DatasetCardData(**known),
@@ -271,22 +267,12 @@ def dataset_card(
         name=name,
         repo_id=repo_id,
         source=source,
-        aspects=[in_a_cell(aspect) for aspect in features["aspect"].names],
-        labels=[in_a_cell(label) for label in features["label"].names],
+        aspects=features["aspect"].names,
+        labels=features["label"].names,
         counts=[
-            [
-                split,
-                len(set(rows["text"])),
-                len(rows),
-                *(list(rows["label"]).count(label) for label in range(num_labels)),
-            ]
+            [split, len(set(rows["text"])), len(rows), *map(list(rows["label"]).count, range(num_labels))]
             for split, rows in splits.items()
         ],
         own_text=own_card.text.strip() if own_card else None,
     )
     return redact(str(card))
-
-
-def in_a_cell(name: str) -> str:
-    """A name as it can stand in a table of Markdown."""
-    return " ".join(name.split()).replace("|", "\\|")

@@ -29,7 +29,7 @@ SOURCES = {"sentihood": "sentihood-train.json", "semeval2014": "Restaurants_Trai
 SPLITS = ("train", "validation", "dev", "test")
 REPO_TYPES = {"model": "model", "dataset": "dataset", "metric": "space"}
 REPLACED = {  # what an earlier publish may have left in a repo; other files of the repo are never deleted
-    "model": ["*.safetensors", "*.safetensors.index.json", "*.bin", "*_qacg_bert.py", "tokenizer*", "vocab.txt"],
+    "model": ["*.safetensors", "*.safetensors.index.json", "*.bin", "tokenizer*", "vocab.txt"],
     "dataset": ["data/*.parquet"],
     "metric": ["*.py"],
 }
@@ -64,21 +64,18 @@ class PublishArguments:
     )
 
 
-def check(arguments: PublishArguments):
-    """What can be known to be wrong before anything is read or asked.
+def check_repo_id(repo_id: str):
+    """Whether a repo can have this name, so that a dry run says so too.
 
     Raises:
-        ValueError, FileNotFoundError: naming the argument.
+        ValueError: naming the argument.
     """
-    repo_id, folder = arguments.repo_id, arguments.folder
     try:
         validate_repo_id(repo_id)
     except HFValidationError as error:
         raise ValueError(f"repo_id={shorten(repo_id)}: {shorten(error, 300)}") from error
     if "/" not in repo_id:
         raise ValueError(f"repo_id={repo_id}: give the user or organisation too, USER/{repo_id}")
-    if not Path(folder).is_dir():
-        raise FileNotFoundError(f"folder={folder} is no folder: give that of the {arguments.kind}")
 
 
 def stage_model(folder: Path, staged: Path, arguments: PublishArguments):
@@ -165,7 +162,7 @@ def read_splits(folder: Path) -> DatasetDict:
     source = next((name for name, file in SOURCES.items() if (folder / file).is_file()), None)
     if source is not None:
         name, data_dir, read = source, folder, []
-    elif any(path.suffix == ".parquet" for path in tables):
+    elif tables and all(path.suffix == ".parquet" for path in tables):
         name, data_dir = str(folder), None
         read = [file for files in load_dataset_builder(name).config.data_files.values() for file in files]
     elif tables:
@@ -246,6 +243,8 @@ def upload(arguments: PublishArguments, staged: Path) -> CommitInfo:
     """
     api, repo_type = HfApi(), REPO_TYPES[arguments.kind]
     repo = {"repo_id": arguments.repo_id, "repo_type": repo_type}
+    # A family's code files end in its name: modeling_qacg_bert.py, attention_qacg_bert.py.
+    code = {f"*_{file.name.partition('_')[2]}" for file in staged.glob("modeling_*.py")}
     try:
         space_sdk = "static" if repo_type == "space" else None
         api.create_repo(**repo, private=arguments.private or None, space_sdk=space_sdk, exist_ok=True)
@@ -258,7 +257,7 @@ def upload(arguments: PublishArguments, staged: Path) -> CommitInfo:
             folder_path=staged,
             revision=arguments.revision,
             commit_message=f"Publish {arguments.kind}",
-            delete_patterns=REPLACED[arguments.kind],
+            delete_patterns=[*REPLACED[arguments.kind], *code],
             # Someone else's commit in between is not overwritten.
             parent_commit=api.repo_info(**repo, revision=arguments.revision).sha,
         )
@@ -270,11 +269,9 @@ def upload(arguments: PublishArguments, staged: Path) -> CommitInfo:
 
 
 def main(arguments: PublishArguments):
-    check(arguments)
+    check_repo_id(arguments.repo_id)
     with tempfile.TemporaryDirectory() as parent:
-        staged = (
-            Path(parent) / arguments.repo_id.split("/")[-1]
-        )  # evaluate wants the folder to be called as the module
+        staged = Path(parent) / arguments.repo_id.split("/")[-1]  # named as evaluate.load expects
         staged.mkdir()
         STAGES[arguments.kind](Path(arguments.folder), staged, arguments)
         refuse_tokens_in_files(staged)
