@@ -49,7 +49,7 @@ class PublishArguments:
     folder: str = field(
         metadata={
             "help": "model: a checkpoint, or a run with one seed. dataset: parquet files of export_parquet, "
-            "train/validation/test .csv or .jsonl, or a data set's own files. metric: a folder of metrics/."
+            "train/validation/test .csv or .jsonl, or a data set's own files. metric: a folder of absa/metrics."
         }
     )
     repo_id: str = field(metadata={"help": "USER/NAME or ORGANISATION/NAME; it is made where it does not exist."})
