@@ -1,50 +1,61 @@
-"""Publishes a trained model, a data set or a metric on the Hub, in one commit. See examples/publish.py."""
+"""Publishes a trained model, a data set or a metric on the Hub, in one commit. See examples/publish.py.
 
-import fnmatch
-import os
-import re
+What will stand in the repo is first written to a folder ("staged"), checked there for tokens, and then uploaded.
+"""
+
+import json
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
-from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+import evaluate
+from datasets import ClassLabel, DatasetDict, load_dataset_builder
+from huggingface_hub import CommitInfo, HfApi
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
-from absa.outside_text import tokens, told
-from absa.staging import STAGES, check_license
+from absa.cards import Run, dataset_card, model_card, read_card
+from absa.models import load_classifier
+from absa.redact import redact, refuse_token
+from absa.restricted_texts import restricted_source
+from datasets_scripts import export_parquet, load_absa_dataset
+from datasets_scripts.source_files import read_utf8, shorten
+from modeling_qacg_bert import Contexts
 
-# What of an earlier publish may have become stale; other files of a repo are never touched.
-REPLACED = {
-    "model": ("*.safetensors", "*.safetensors.index.json", "*.bin", "*_qacg_bert.py", "tokenizer*", "vocab.txt"),
-    "dataset": ("data/*.parquet",),
-    "metric": ("*.py",),
+TABLES = {".csv", ".jsonl", ".parquet"}
+SOURCES = {"sentihood": "sentihood-train.json", "semeval2014": "Restaurants_Train.xml"}  # by which they are known
+SPLITS = ("train", "validation", "dev", "test")
+REPO_TYPES = {"model": "model", "dataset": "dataset", "metric": "space"}
+REPLACED = {  # what an earlier publish may have left in a repo; other files of the repo are never deleted
+    "model": ["*.safetensors", "*.safetensors.index.json", "*.bin", "tokenizer*", "vocab.txt"],
+    "dataset": ["data/*.parquet"],
+    "metric": ["*.py"],
 }
-REPO_TYPE = {"model": "model", "dataset": "dataset", "metric": "space"}
-PART_OF_BRANCH = r"(?!\.)[^\s\x00-\x1f\x7f~^:?*\[\\/]+"
-BRANCH = re.compile(rf"(?!refs/|-){PART_OF_BRANCH}(/{PART_OF_BRANCH})*")
-LONGEST_BRANCH = 200  # characters
-HOLDS_NO_TEXT = (".parquet", ".safetensors")
-URL_PREFIX = {"model": "", "dataset": "datasets/", "metric": "spaces/"}
+REMEDIES = {  # by the status of the Hub's answer
+    401: "run `hf auth login`, or set HF_TOKEN to a valid token",
+    403: "use a token that may write there, or another user or organisation",
+    409: "a repo of this name exists that the token cannot see; choose another name",
+    412: "the branch was changed in the meantime; look at the change, and run the command again",
+}
 
 
 @dataclass
 class PublishArguments:
     """What to publish, and where to."""
 
-    kind: str = field(metadata={"choices": sorted(STAGES), "help": "What it is."})
+    kind: str = field(metadata={"choices": ["dataset", "metric", "model"], "help": "What it is."})
     folder: str = field(
         metadata={
             "help": "model: a checkpoint, or a run with one seed. dataset: parquet files of export_parquet, "
-            "train/validation/test .csv or .jsonl, or a data set's own files. metric: a folder of metrics/."
+            "train/validation/test .csv or .jsonl, or a data set's own files. metric: a folder of absa/metrics."
         }
     )
     repo_id: str = field(metadata={"help": "USER/NAME or ORGANISATION/NAME; it is made where it does not exist."})
     private: bool = field(default=False, metadata={"help": "Make a repo that only you can see."})
     revision: str = field(default="main", metadata={"help": "Branch to commit to; made where it does not exist."})
-    dry_run: bool = field(default=False, metadata={"help": "Only show what would be uploaded."})
+    dry_run: bool = field(default=False, metadata={"help": "Only show what would be uploaded; contacts no one."})
     license: str | None = field(
         default=None, metadata={"help": "Identifier of a licence (model: apache-2.0; dataset: its card's)."}
     )
@@ -53,166 +64,224 @@ class PublishArguments:
     )
 
 
-class PublishError(Exception):
-    """What kept something from being published; the repo is as it was."""
-
-
-def check(arguments: PublishArguments):
-    """What can be known to be wrong before anything is made or asked.
+def check_repo_id(repo_id: str):
+    """Whether a repo can have this name, so that a dry run says so too.
 
     Raises:
-        ValueError, FileNotFoundError: naming the argument.
+        ValueError: naming the argument.
     """
-    repo_id, revision, folder = arguments.repo_id, arguments.revision, arguments.folder
     try:
         validate_repo_id(repo_id)
     except HFValidationError as error:
-        fault = str(error).replace(f": '{repo_id}'", "")  # however long it is
-        raise ValueError(f"repo_id={told(repo_id)}: {told(fault, 300)}") from None
-    if repo_id.count("/") != 1:
+        raise ValueError(f"repo_id={shorten(repo_id)}: {shorten(error, 300)}") from error
+    if "/" not in repo_id:
         raise ValueError(f"repo_id={repo_id}: give the user or organisation too, USER/{repo_id}")
-    is_branch = len(revision) <= LONGEST_BRANCH and BRANCH.fullmatch(revision)
-    if not is_branch or ".." in revision or "@{" in revision or revision.endswith((".", ".lock")):
-        raise ValueError(
-            f"revision={told(revision)} is no name of a branch: give one that git takes, without blanks and "
-            f"with at most {LONGEST_BRANCH} characters"
-        )
-    if arguments.license is not None:
-        check_license("license", arguments.license)
-    if not os.path.isdir(folder):  # Path.is_dir raises for a name that is too long
-        is_file = os.path.exists(folder)
+
+
+def stage_model(folder: Path, staged: Path, arguments: PublishArguments):
+    """A checkpoint as `save_pretrained` writes it (code, safetensors, tokenizer) and its card.
+
+    It is loaded and saved anew, so that what is published is whole, and nothing else that lies beside it goes along.
+
+    Raises:
+        FileNotFoundError, ValueError: if it is no trained classifier, or one of several.
+    """
+    checkpoint = checkpoint_in(folder)
+    model, tokenizer = load_classifier("folder", str(checkpoint))
+    Contexts.from_config(model.config)  # for its error: without names no one can ask the model anything
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise ValueError(f"folder={checkpoint} has no tokenizer: put the one it was trained with beside the weights")
+    model.save_pretrained(staged)
+    tokenizer.save_pretrained(staged)
+    card = model_card(model, tokenizer, Run.of(checkpoint), arguments.repo_id, arguments.license or "apache-2.0")
+    (staged / "README.md").write_text(card, encoding="utf-8")
+
+
+def checkpoint_in(folder: Path) -> Path:
+    """The checkpoint that a folder is, or the only one of the run that it is.
+
+    Raises:
+        FileNotFoundError, ValueError: if there is none, or several.
+    """
+    if (folder / "config.json").is_file():
+        return folder
+    seeds = sorted(path.parent for path in folder.glob("seed-*/results.json"))
+    if not seeds:
         raise FileNotFoundError(
-            f"folder={told(folder, 200)} {'is a file' if is_file else 'does not exist'}: give the folder of the "
-            f"{arguments.kind}"
+            f"folder={folder} holds no config.json and no finished seed-*: give a checkpoint or the output_dir of "
+            "examples/run_absa.py"
         )
+    if len(seeds) > 1:
+        shown = ", ".join(f"{seed} ({validation_score(seed)})" for seed in seeds)
+        raise ValueError(f"folder={folder} holds several checkpoints: name one, {shown}")
+    if not (seeds[0] / "config.json").is_file():
+        raise ValueError(f"folder={seeds[0]} holds one model a context (BERT-single): publish them one by one")
+    return seeds[0]
 
 
-def files_in(staged: Path) -> dict[str, Path]:
-    """Files by their path in the repo."""
-    return {str(path.relative_to(staged)): path for path in sorted(staged.rglob("*")) if path.is_file()}
+def validation_score(seed: Path) -> str:
+    """The first defined score of a seed's folder on the validation split, by which a seed may be chosen."""
+    scores = json.loads(read_utf8(seed / "results.json")).get("validation", {})
+    defined = (f"validation {name} {100 * score:.1f}" for name, score in scores.items() if score is not None)
+    return next(defined, "no validation score")
 
 
-def check_no_token(files: dict[str, Path]):
-    """None of the text that would be uploaded holds a token; of rows in parquet this is known already.
+def stage_dataset(folder: Path, staged: Path, arguments: PublishArguments):
+    """The splits as parquet with ClassLabels, and a card.
+
+    Raises:
+        FileNotFoundError, ValueError: if rows would be left out or hold a token, the data may not be redistributed, or
+            no licence is given.
+    """
+    own_card = read_card(folder / "README.md") if (folder / "README.md").is_file() else None
+    splits = read_splits(folder)
+    refuse_tokens_in_rows(folder, splits)
+    source = restricted_source(text for split in splits.values() for text in split["text"])
+    if source and not arguments.i_have_the_right:
+        raise ValueError(
+            f"folder={folder} holds texts of {source}, which states no licence that permits redistribution: do not "
+            "publish it; if you have the right to, say so by --i_have_the_right"
+        )
+    license = arguments.license or (own_card and own_card.data.get("license"))
+    if not license:
+        raise ValueError("license is not given: name the licence of the data, such as --license cc-by-4.0")
+    export_parquet(splits, staged)
+    card = dataset_card(splits, arguments.repo_id, license, source, own_card)
+    (staged / "README.md").write_text(card, encoding="utf-8")
+
+
+def read_splits(folder: Path) -> DatasetDict:
+    """The rows of a folder: a data set's own files, parquet, or csv and jsonl.
+
+    Raises:
+        FileNotFoundError: if there is nothing known in it.
+        ValueError: if a table in it would be left out; the readers' errors come through.
+    """
+    shown = [path for path in folder.rglob("*") if "/." not in f"/{path.relative_to(folder).as_posix()}"]
+    tables = [path for path in shown if TABLES & {suffix.lower() for suffix in path.suffixes}]
+    source = next((name for name, file in SOURCES.items() if (folder / file).is_file()), None)
+    if source is not None:
+        name, data_dir, read = source, folder, []
+    elif tables and all(path.suffix == ".parquet" for path in tables):
+        name, data_dir = str(folder), None
+        read = [file for files in load_dataset_builder(name).config.data_files.values() for file in files]
+    elif tables:
+        name, data_dir = "custom", folder
+        read = [folder / f"{split}{suffix}" for split in SPLITS for suffix in (".csv", ".jsonl")]
+    else:
+        raise FileNotFoundError(
+            f"folder={folder} holds no data that is known: give parquet files of export_parquet, or train, validation "
+            "and test as .csv or .jsonl"
+        )
+    is_read = {Path(file).resolve() for file in read}
+    left_out = sorted(str(path.relative_to(folder)) for path in tables if path.resolve() not in is_read)
+    if left_out:
+        raise ValueError(
+            f"folder={folder} holds {shorten(', '.join(left_out))}, which would be left out: name the split in the "
+            "file's name (train.csv, data/train-00000.parquet), keep one form of the data, or remove the file"
+        )
+    return load_absa_dataset(name, data_dir=data_dir)
+
+
+def refuse_tokens_in_rows(folder: Path, splits: DatasetDict):
+    """No token of the Hub goes along in a text, nor in the name of a class.
+
+    Raises:
+        ValueError: naming the split and the column.
+    """
+    for split, rows in splits.items():
+        for column, feature in rows.features.items():
+            values = feature.names if isinstance(feature, ClassLabel) else filter(None, rows[column])
+            refuse_token(f"folder={folder}, split {split!r}, column {column!r}", "\n".join(values))
+
+
+def stage_metric(folder: Path, staged: Path, arguments: PublishArguments):
+    """An `evaluate` module under the repo's name, by which `evaluate.load` finds it, and its card.
+
+    Raises:
+        FileNotFoundError: if the folder is no module. What keeps the module from being loaded comes through.
+    """
+    flatten(folder, staged, arguments.repo_id.split("/")[-1])
+    (staged / "README.md").write_text(redact(read_utf8(folder / "README.md")), encoding="utf-8")
+    evaluate.load(str(staged))
+
+
+def flatten(module: Path, folder: Path, name: str):
+    """Copies the code of an `evaluate` module, its script under another name."""
+    script = module / f"{module.resolve().name}.py"
+    for file in (script, module / "README.md"):
+        if not file.is_file():
+            raise FileNotFoundError(f"folder={module} has no {file.name}: give one such as absa/metrics/sentihood")
+    for file in module.glob("*.py"):
+        if file.name != "__init__.py":
+            shutil.copy(file, folder / (f"{name}.py" if file == script else file.name))
+
+
+STAGES: dict[str, Callable] = {"model": stage_model, "dataset": stage_dataset, "metric": stage_metric}
+
+
+def files_in(staged: Path) -> list[Path]:
+    return sorted(path for path in staged.rglob("*") if path.is_file())
+
+
+def refuse_tokens_in_files(staged: Path):
+    """No token of the Hub goes along in a file; rows in parquet are checked before they are written.
 
     Raises:
         ValueError: naming the file.
     """
-    token = re.compile(tokens().pattern.encode())
-    for name, path in files.items():
-        if path.suffix not in HOLDS_NO_TEXT and token.search(path.read_bytes()):
-            raise ValueError(
-                f"{name} would be published with what looks like a token of the Hub: remove it from the folder's "
-                "files, and revoke it"
-            )
+    for file in files_in(staged):
+        if file.suffix not in (".parquet", ".safetensors"):
+            refuse_token(f"{file.relative_to(staged)}, which would be published,", file.read_text(encoding="latin-1"))
 
 
-def upload(arguments: PublishArguments, files: dict[str, Path]) -> str:
-    """Commits the files to the repo, which is made if need be, and deletes what they replace, all in one commit.
+def upload(arguments: PublishArguments, staged: Path) -> CommitInfo:
+    """Commits a folder to the repo, which is made if need be, and deletes what it replaces, all in one commit.
 
-    Returns:
-        The commit at the branch's head; it is the one before where nothing has changed.
     Raises:
-        PublishError: nothing was committed, and a repo or branch that was made for it is deleted again.
+        OSError: nothing was committed; says why and what to do.
     """
-    api = HfApi()
-    repo = {"repo_id": arguments.repo_id, "repo_type": REPO_TYPE[arguments.kind]}
-    undo = []
+    api, repo_type = HfApi(), REPO_TYPES[arguments.kind]
+    repo = {"repo_id": arguments.repo_id, "repo_type": repo_type}
+    # A family's code files end in its name: modeling_qacg_bert.py, attention_qacg_bert.py.
+    code = {f"*_{file.name.partition('_')[2]}" for file in staged.glob("modeling_*.py")}
     try:
-        user = api.whoami()["name"]
-        if not api.repo_exists(**repo):
-            space_sdk = "static" if arguments.kind == "metric" else None
-            api.create_repo(**repo, private=arguments.private, space_sdk=space_sdk)
-            undo.append(partial(api.delete_repo, **repo, missing_ok=True))
-        elif arguments.private and not api.repo_info(**repo).private:
-            raise PublishError(f"repo_id={arguments.repo_id} exists and is public: make it private in its settings")
-        if arguments.revision not in [branch.name for branch in api.list_repo_refs(**repo).branches]:
-            api.create_branch(**repo, branch=arguments.revision)
-            undo.append(partial(api.delete_branch, **repo, branch=arguments.revision))
-        head = api.repo_info(**repo, revision=arguments.revision).sha
-        present = api.list_repo_files(**repo, revision=arguments.revision)
-        stale = [name for name in present if name not in files and is_replaced(name, arguments.kind)]
-        commit = api.create_commit(
+        space_sdk = "static" if repo_type == "space" else None
+        api.create_repo(**repo, private=arguments.private or None, space_sdk=space_sdk, exist_ok=True)
+        if arguments.private and not api.repo_info(**repo).private:
+            raise PermissionError("the repo exists and is public: make it private in its settings")
+        if arguments.revision != "main":
+            api.create_branch(**repo, branch=arguments.revision, exist_ok=True)
+        return api.upload_folder(
             **repo,
-            operations=[
-                *(CommitOperationAdd(name, path) for name, path in files.items()),
-                *(CommitOperationDelete(name) for name in stale),
-            ],
-            commit_message=f"Publish {arguments.kind}",
+            folder_path=staged,
             revision=arguments.revision,
-            parent_commit=head,  # someone else's commit in between is not overwritten
+            commit_message=f"Publish {arguments.kind}",
+            delete_patterns=[*REPLACED[arguments.kind], *code],
+            # Someone else's commit in between is not overwritten.
+            parent_commit=api.repo_info(**repo, revision=arguments.revision).sha,
         )
-    except PublishError:
-        raise
-    except BaseException as error:
-        left = undone(undo)
-        if not isinstance(error, Exception):  # such as Ctrl-C
-            raise
-        raise PublishError(f"repo_id={arguments.repo_id} was not published, {left}: {reason(error)}") from error
-    print(f"published as {user}" if commit.oid != head else "nothing has changed since the last time")
-    return commit.oid
-
-
-def is_replaced(name: str, kind: str) -> bool:
-    """Whether a file of a repo would be of an earlier publish."""
-    return any(fnmatch.fnmatch(name, pattern) for pattern in REPLACED[kind])
-
-
-def undone(steps: list[Callable]) -> str:
-    """Takes back what was made, the last first, and says what is left."""
-    try:
-        for step in reversed(steps):
-            step()
-    except Exception:  # the connection is gone, most likely, and the error that is told is the one before
-        return "and what was made for it could not be deleted again"
-    return "it is as it was"
-
-
-def reason(error: BaseException) -> str:
-    """What went wrong and what to do, from the errors that the client raises."""
-    if get_token() is None:
-        return "there is no token; run `hf auth login`, or set HF_TOKEN"
-    status = None
-    cause: BaseException | None = error
-    while cause is not None and status is None:
-        status = getattr(getattr(cause, "response", None), "status_code", None)
-        cause = cause.__cause__ or cause.__context__
-    if status == 401:
-        return "the token was refused; run `hf auth login`, or set HF_TOKEN to one that is valid"
-    if status == 403:
-        return "the token may not write there; use one with the right to, or another user or organisation"
-    if status == 409:
-        return "there is a repo of this name that the token cannot see; choose another name"
-    if status == 412:
-        return "the branch was changed in the meantime; look at the change, and run the command again"
-    text = told(error, 500) or type(error).__name__
-    if status == 400:
-        return f"the Hub refused it ({text}); correct that and run the command again"
-    if status is not None:
-        return f"the Hub answered {status} ({text}); run the command again"
-    return f"the connection failed ({text}); check the network and run the command again"
+    except Exception as error:  # of huggingface_hub, its HTTP client, hf_xet
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        remedy = REMEDIES.get(status, "correct that, or check the network, and run the command again")
+        reason = shorten(redact(" ".join(str(error).split())), 500) or type(error).__name__
+        raise OSError(f"repo_id={arguments.repo_id} was not published: {reason}; {remedy}") from error
 
 
 def main(arguments: PublishArguments):
-    check(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        staged = Path(folder)
+    check_repo_id(arguments.repo_id)
+    with tempfile.TemporaryDirectory() as parent:
+        staged = Path(parent) / arguments.repo_id.split("/")[-1]  # named as evaluate.load expects
+        staged.mkdir()
         STAGES[arguments.kind](Path(arguments.folder), staged, arguments)
-        files = files_in(staged)
-        check_no_token(files)
+        refuse_tokens_in_files(staged)
         if arguments.dry_run:
-            print(f"{REPO_TYPE[arguments.kind]} {arguments.repo_id}, branch {arguments.revision}; not uploaded:")
-            for name, path in files.items():
-                print(f"  {path.stat().st_size:>12,}  {name}")
+            repo = f"{REPO_TYPES[arguments.kind]} {arguments.repo_id}"
+            print(f"{repo}, branch {arguments.revision}; not uploaded:")
+            for file in files_in(staged):
+                print(f"  {file.stat().st_size:>12,}  {file.relative_to(staged)}")
             print(f"\n{(staged / 'README.md').read_text(encoding='utf-8')}")
             return
-        commit = upload(arguments, files)
-    url = f"{HfApi().endpoint}/{URL_PREFIX[arguments.kind]}{arguments.repo_id}"
-    print(f"{url}/tree/{commit}")
-    load = {
-        "model": f'pipeline("aspect-sentiment", model="{arguments.repo_id}", revision="{commit}", '
-        f'code_revision="{commit}", trust_remote_code=True)',
-        "dataset": f'load_dataset("{arguments.repo_id}", revision="{commit}")',
-        "metric": f'evaluate.load("{arguments.repo_id}", revision="{commit}")',
-    }
-    print(f"load it: {load[arguments.kind]}")
+        published = upload(arguments, staged)
+    print(f"{published.repo_url}/tree/{published.oid}")
+    print(f'its card says how to load it; revision="{published.oid}" pins what was published now')
