@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from transformers import HfArgumentParser
 
+from absa.redact import redact
 from datasets_scripts.source_files import shorten
 
 Arguments = TypeVar("Arguments")
@@ -58,7 +59,7 @@ def reason(error: BaseException) -> str:
 
 @contextmanager
 def user_errors() -> Iterator[None]:
-    """Ends a script, where its user has made a mistake, with the one line that names it, and no traceback.
+    """Ends a script, where its user has made a mistake, with the one line that names it, without tokens and traceback.
 
     Raises:
         SystemExit: with status 1, from a ValueError or OSError that this project raises. Those of libraries go on as
@@ -70,4 +71,4 @@ def user_errors() -> Iterator[None]:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         if not frame.f_globals["__name__"].startswith(HOUSE):
             raise
-        raise SystemExit(str(error)) from error
+        raise SystemExit(redact(str(error))) from error

@@ -10,11 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-import torch
 from accelerate import PartialState
 from datasets import Dataset, DatasetDict
 from scipy.special import softmax
-from torch.nn.utils.rnn import pad_sequence
 from transformers import DataCollatorWithPadding, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from absa.metrics.absa import absa_scores
@@ -24,6 +22,7 @@ from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from absa.metrics.sentihood import sentihood_scores
 from absa.models import takes
 from absa.tasks.base import DataArguments, Entries, Rows, Task
+from absa.tasks.collating import CollatorOfTexts
 from absa.tasks.rows import as_strings, choose, hold_out_texts, names_of, write_probabilities
 from absa.training.calibration import calibration_errors, helpful_temperature
 from absa.training.losses import balanced_loss
@@ -35,7 +34,6 @@ logger = logging.getLogger(__name__)
 
 BOOTSTRAP = 1000  # resamples of the sentences for the 95 % intervals of results.json: <score>_low and <score>_high
 MOST_LABELS, MOST_NAMES = 24, 400  # lines, and characters of names, that are shown of a data set
-NO_LABEL = -100  # that the loss passes over
 SCORERS = {  # labels, scores by name, main scores, and the one that chooses the checkpoint
     "sentihood": (
         list(SENTIHOOD_LABELS),
@@ -323,25 +321,6 @@ class Classification(Task):
                 probabilities = softmax(logits, axis=-1)
                 write_probabilities(folder / f"{split}_probabilities.parquet", rows, probabilities, self.label_names)
         return results
-
-
-@dataclass
-class CollatorOfTexts(DataCollatorWithPadding):
-    """As `DataCollatorWithPadding`, for rows whose `context_ids` and `labels` are lists.
-
-    Both become (B, K) for the longest of these lists. What fills up shorter ones has a context, since the model needs
-    one, and no label.
-    """
-
-    def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
-        lists = {"context_ids": 0, "labels": NO_LABEL}
-        batch = super().__call__(
-            [{name: value for name, value in row.items() if name not in lists} for row in features]
-        )
-        for name, filling in lists.items():
-            values = [torch.tensor(row[name]) for row in features]
-            batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
-        return batch
 
 
 def make_task(

@@ -17,6 +17,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from absa import cards, models
 from absa.cards import Run
+from absa.tasks.classification import describe
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
 EXAMPLE = "LOCATION1 is expensive, but I always felt safe there."
@@ -169,7 +170,9 @@ def test_without_results_the_card_has_no_figures(card_of, tmp_path: Path):
 def test_a_baseline_is_a_plain_bert(tiny_bert: Path, pair: bool, said: str):
     contexts = Contexts(("LOCATION1",), ("price",))
     options = {"auxiliary_sentence": pair, "symmetric_targets": True}
-    config = models.build_config("bert", str(tiny_bert), contexts, ["none", "positive", "negative"], **options)
+    config = models.build_config(
+        "bert", str(tiny_bert), describe(contexts, ["none", "positive", "negative"], **options)
+    )
     model, tokenizer = models.load_model(str(tiny_bert), config, "sdpa"), models.load_tokenizer(str(tiny_bert), config)
     card = cards.model_card(model, tokenizer, None, "alice/m", "mit")
     assert said in card
