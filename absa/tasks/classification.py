@@ -307,7 +307,7 @@ class Classification(Task):
                 continue
             logits, calibrated = (np.full((len(rows["id"]), len(self.label_names)), np.nan) for _ in range(2))
             for part, answers, calibration in parts:
-                own = slice(None) if part.numbers is None else part.numbers[split]
+                own = slice(None) if part is self else part.numbers[split]
                 logits[own] = answers[split]
                 calibrated[own] = answers[split] / calibration["calibration_temperature"]
             labels = self.gold(split)

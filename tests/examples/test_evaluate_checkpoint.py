@@ -1,4 +1,4 @@
-"""examples/evaluate.py: the scores of a checkpoint are those that training has found for it."""
+"""examples/evaluate_checkpoint.py: the scores of a checkpoint are those that training has found for it."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-SCRIPT = "examples/evaluate.py"
+SCRIPT = "examples/evaluate_checkpoint.py"
 
 
 def test_scores_are_those_of_training(finished_run, tiny_sentihood: Path, tmp_path: Path, run_here):
