@@ -1,7 +1,7 @@
 """Scores a trained classifier on a split of a data set.
 
     python examples/evaluate_checkpoint.py outputs/sentihood_minilm/seed-42 --dataset sentihood --data_dir DIR
-    python examples/evaluate_checkpoint.py outputs/own/seed-42 --dataset custom --data_dir DIR --output_dir outputs/scores
+    python examples/evaluate_checkpoint.py outputs/own/seed-42 --dataset custom --data_dir DIR --output_dir scores
 
 Prints the main scores with 95 % intervals from resamples of the texts. OUTPUT_DIR receives all scores as scores.json
 and each row's probabilities as SPLIT_probabilities.parquet: sort it by the gold label's to see what went wrong.

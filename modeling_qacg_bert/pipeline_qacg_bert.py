@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -16,13 +16,13 @@ from .names_qacg_bert import OwnNames
 from .processing_qacg_bert import (
     TOKENS,
     Contexts,
-    Origins,
     encode,
     encode_together,
     is_readable,
     is_within,
     occurrence,
 )
+from .questions_qacg_bert import Asked, Question, batches, check_names, listed, question_of, shorten, shown, windows
 from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
 from .sentences_qacg_bert import passages, sentences
 
@@ -32,40 +32,11 @@ PARAMETERS = ("targets", "aspects", "split_sentences", "return_all", "abstain_be
 OF_QUESTIONS = PARAMETERS[:3]
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of questions that are sorted by length together
-MOST_CHARACTERS = 100_000  # of a text that can be among what a model reads of it
 PROGRESS_AFTER_S = 5  # a progress bar appears where answering takes longer than this
 
 
 class NoTargetWarning(UserWarning):
     """None of the texts of a call names a target, so that there is nothing to ask."""
-
-
-class Question(NamedTuple):
-    """One (target, aspect) of one text, or of a passage of it."""
-
-    text: str  # with the model's own targets in it
-    target: str  # as the model knows it, "" where it has no targets
-    aspect: str
-    name: str  # the target as the user calls it
-    source: str  # the user's text, or the passage
-    names: OwnNames | None  # where that has others than the model's
-    span: tuple[int, int] | None  # [start, end) of the passage in the user's text, None for texts that are not split
-
-    def origins(self) -> Origins:
-        """What the characters of the text stand for in the user's; of a very long one, of its beginning."""
-        blanks = len(self.source) - len(self.source.lstrip())
-        source = self.source[: blanks + MOST_CHARACTERS]
-        if self.names is None or self.name not in self.names.targets:
-            return Origins.of(source)
-        return self.names.origins_about(self.name, source)
-
-
-class Asked(NamedTuple):
-    """What one input asks: a text any number of questions, a dict a single one."""
-
-    questions: list[Question]
-    single: bool
-    names_no_target: bool = False  # though there is something to read
 
 
 class AspectSentimentPipeline(Pipeline):
@@ -136,28 +107,32 @@ class AspectSentimentPipeline(Pipeline):
         parameters.pop("local_files_only", None)  # of transformers.pipeline(), which hands it on
         unknown = sorted(set(parameters) - set(PARAMETERS))
         if unknown:
-            raise TypeError(f"{_cut(', '.join(unknown))}: no parameter of {TASK}, which has {', '.join(PARAMETERS)}")
+            raise TypeError(
+                f"{shorten(', '.join(unknown))}: no parameter of {TASK}, which has {', '.join(PARAMETERS)}"
+            )
         given = {name: value for name, value in parameters.items() if value is not None}
         for name in ("targets", "aspects"):
             if name in given and not isinstance(given[name], (str, Mapping)):
-                given[name] = _listed(name, given[name])
+                given[name] = listed(name, given[name])
         contexts = Contexts.from_config(self.model.config)
         if isinstance(given.get("targets"), Mapping):
-            _check_names("targets", given["targets"].values(), contexts.targets)
+            check_names("targets", given["targets"].values(), contexts.targets)
             given["targets"] = OwnNames(given["targets"])
         elif "targets" in given:
-            _check_names("targets", given["targets"], contexts.targets)
+            check_names("targets", given["targets"], contexts.targets)
         if "aspects" in given:
-            _check_names("aspects", given["aspects"], contexts.aspects)
+            check_names("aspects", given["aspects"], contexts.aspects)
         threshold = given.get("abstain_below", 0.0)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
-            raise ValueError(f"abstain_below={_cut(repr(threshold))}: give a probability, from 0 to 1")
+            raise ValueError(f"abstain_below={shorten(repr(threshold))}: give a probability, from 0 to 1")
         for name in ("split_sentences", "return_all"):
             if not isinstance(given.get(name, False), bool):
-                raise ValueError(f"{name}={_cut(repr(given[name]))}: give True or False")
+                raise ValueError(f"{name}={shorten(repr(given[name]))}: give True or False")
         explain = given.get("explain", False)
         if explain not in (False, True, *METHODS, ATTENTION):
-            raise ValueError(f"explain={_cut(repr(explain))}: give True or one of {', '.join((*METHODS, ATTENTION))}")
+            raise ValueError(
+                f"explain={shorten(repr(explain))}: give True or one of {', '.join((*METHODS, ATTENTION))}"
+            )
         of_questions = {name: given[name] for name in OF_QUESTIONS if name in given}
         return of_questions, {}, {name: given[name] for name in given if name not in of_questions}
 
@@ -167,7 +142,7 @@ class AspectSentimentPipeline(Pipeline):
         of_answers = {**self._postprocess_params, **of_answers}
         batch_size = self._batch_size if batch_size is None else batch_size
         if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(f"batch_size={_cut(repr(batch_size))}: give a number of questions, at least 1")
+            raise ValueError(f"batch_size={shorten(repr(batch_size))}: give a number of questions, at least 1")
         if isinstance(inputs, (str, Mapping)):
             asked = self._asked([inputs], **of_questions)
             return next(self._answers(iter(list(asked)), 1, batch_size, **of_answers))
@@ -177,12 +152,12 @@ class AspectSentimentPipeline(Pipeline):
                 "rows as questions, in pandas table.to_dict('records')"
             )
         if not isinstance(inputs, (Iterable, Dataset)) or isinstance(inputs, (bytes, bytearray)):
-            raise ValueError(f"the input is {_shown(inputs)}: give a text, a question, or a list or column of them")
+            raise ValueError(f"the input is {shown(inputs)}: give a text, a question, or a list or column of them")
         items = inputs
         if not isinstance(inputs, Iterable):  # else Python would ask for items until there is an IndexError
             if not hasattr(inputs, "__len__"):
                 raise ValueError(
-                    f"the input is {_shown(inputs)}, which has no length: give it a __len__, or a generator"
+                    f"the input is {shown(inputs)}, which has no length: give it a __len__, or a generator"
                 )
             items = (inputs[number] for number in range(len(inputs)))
         asked = self._asked(items, **of_questions)
@@ -216,9 +191,9 @@ class AspectSentimentPipeline(Pipeline):
         names = targets if isinstance(targets, OwnNames) else None
         try:
             if isinstance(input_, Mapping):
-                return Asked([_question(input_, contexts, names, split_sentences)], single=True)
+                return Asked([question_of(input_, contexts, names, split_sentences)], single=True)
             if not isinstance(input_, str):
-                raise ValueError(f"it is {_shown(input_)}: give a text or a question")
+                raise ValueError(f"it is {shown(input_)}: give a text or a question")
             if not is_readable(input_):
                 return Asked([], single=False)
             spans = self._passages(input_, names) if split_sentences else [None]
@@ -266,7 +241,7 @@ class AspectSentimentPipeline(Pipeline):
         else:
             remedy = f'map the names in your texts to them, targets={{"Camden": "{known[0]}"}}'
         warnings.warn(
-            f"no text names one of the targets {_cut(', '.join(known))}, so that nothing is answered: {remedy}",
+            f"no text names one of the targets {shorten(', '.join(known))}, so that nothing is answered: {remedy}",
             NoTargetWarning,
             stacklevel=3,  # where the pipeline was called with a text or a list
         )
@@ -282,7 +257,7 @@ class AspectSentimentPipeline(Pipeline):
     ) -> Iterator[dict | list[dict]]:
         """What is answered to each input, in order."""
         with logging.tqdm(total=total, desc=TASK, unit="text", delay=PROGRESS_AFTER_S, disable=None) as progress:
-            for window in _windows(asked, WINDOW * batch_size):
+            for window in windows(asked, WINDOW * batch_size):
                 questions = [question for one in window for question in one.questions]
                 answered = zip(questions, self._answer(questions, batch_size, **of_answers), strict=True)
                 given = []  # of each input its questions and answers, but for those that are left out
@@ -399,93 +374,3 @@ class AspectSentimentPipeline(Pipeline):
             if question.span is not None:
                 answers[-1]["start"], answers[-1]["end"] = question.span
         return answers
-
-
-def batches(rows: Mapping[str, list], batch_size: int) -> Iterator[list[tuple[int, slice]]]:
-    """Rows of like numbers of contexts and like length, at most `batch_size` contexts with the padding among them.
-
-    Each is the row's number and the part of its contexts, since a row may have more than `batch_size`.
-    """
-    parts = []
-    for row, (input_ids, context_ids) in enumerate(zip(rows["input_ids"], rows["context_ids"], strict=True)):
-        for start in range(0, len(context_ids), batch_size):
-            count = min(batch_size, len(context_ids) - start)
-            parts.append((count, len(input_ids), row, slice(start, start + count)))
-    parts.sort(key=lambda part: (-part[0], -part[1]))
-    while parts:
-        size = batch_size // parts[0][0]  # the first has the most contexts
-        yield [(row, part) for _, _, row, part in parts[:size]]
-        parts = parts[size:]
-
-
-def _question(asked: Mapping, contexts: Contexts, names: OwnNames | None, split_sentences: bool) -> Question:
-    """The question of a dict.
-
-    Raises:
-        ValueError: if a key is missing, there is nothing to read or a name is unknown.
-    """
-    needed = ("text", "target", "aspect") if contexts.targets else ("text", "aspect")
-    missing = [key for key in needed if key not in asked]
-    if missing:
-        raise ValueError(f"it has the keys {_cut(repr(list(asked)))}, a question needs {', '.join(missing)} too")
-    text, name, aspect = asked["text"], asked.get("target") or "", asked["aspect"]
-    if not isinstance(text, str) or not is_readable(text):
-        raise ValueError(f"its text is {_shown(text)}: a question needs a text with something to read")
-    if not isinstance(name, str) or not isinstance(aspect, str):
-        raise ValueError(f"its target is {_shown(name)} and its aspect {_shown(aspect)}: give names")
-    target, source = name, text
-    if names is not None and name in names.targets:
-        target, text = names.targets[name], names.text_about(name, text)
-    contexts.id(target, aspect)  # for what it raises
-    return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
-
-
-def _listed(field: str, names: Iterable[str]) -> list[str]:
-    """Names that may come from a generator, which gives them once."""
-    try:
-        return list(names)
-    except TypeError:
-        raise ValueError(f"{field}={_cut(repr(names))}: give a list of names") from None
-
-
-def _check_names(field: str, names: Iterable[str], known: tuple[str, ...]):
-    if isinstance(names, (str, Mapping)):
-        as_list = [names] if isinstance(names, str) else list(names)
-        raise ValueError(f"{field}={_cut(repr(names))}: give a list, {_cut(repr(as_list))}")
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        remedy = f"give some of {list(known)}" if known else "this model has none; leave them out"
-        raise ValueError(f"{field} {_cut(', '.join(map(repr, unknown)))}: unknown to the model; {remedy}")
-
-
-def _windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]]:
-    """Inputs that have so many questions in all, the last of them perhaps more; at the end what is left.
-
-    An error in an input comes after the window of those before it.
-    """
-    window, count = [], 0
-    while True:
-        try:
-            one = next(asked)
-        except StopIteration:
-            break
-        except ValueError:
-            if window:
-                yield window
-            raise
-        window.append(one)
-        count += len(one.questions) or 1  # so that texts without questions do not pile up
-        if count >= num_questions:
-            yield window
-            window, count = [], 0
-    if window:
-        yield window
-
-
-def _shown(value: Any) -> str:
-    return f"{_cut(repr(value), 40)} ({type(value).__name__})"
-
-
-def _cut(written: str, most: int = 80) -> str:
-    """What is written, short enough for an error."""
-    return written if len(written) <= most else written[:most] + "..."

@@ -1,0 +1,127 @@
+"""What the pipeline asks of a text, checked, and in which batches."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from .names_qacg_bert import OwnNames
+from .processing_qacg_bert import Contexts, Origins, is_readable
+
+MOST_CHARACTERS = 100_000  # of a text that can be among what a model reads of it
+
+
+class Question(NamedTuple):
+    """One (target, aspect) of one text, or of a passage of it."""
+
+    text: str  # with the model's own targets in it
+    target: str  # as the model knows it, "" where it has no targets
+    aspect: str
+    name: str  # the target as the user calls it
+    source: str  # the user's text, or the passage
+    names: OwnNames | None  # where that has others than the model's
+    span: tuple[int, int] | None  # [start, end) of the passage in the user's text, None for texts that are not split
+
+    def origins(self) -> Origins:
+        """What the characters of the text stand for in the user's; of a very long one, of its beginning."""
+        blanks = len(self.source) - len(self.source.lstrip())
+        source = self.source[: blanks + MOST_CHARACTERS]
+        if self.names is None or self.name not in self.names.targets:
+            return Origins.of(source)
+        return self.names.origins_about(self.name, source)
+
+
+class Asked(NamedTuple):
+    """What one input asks: a text any number of questions, a dict a single one."""
+
+    questions: list[Question]
+    single: bool
+    names_no_target: bool = False  # though there is something to read
+
+
+def question_of(asked: Mapping, contexts: Contexts, names: OwnNames | None, split_sentences: bool) -> Question:
+    """The question of a dict.
+
+    Raises:
+        ValueError: if a key is missing, there is nothing to read or a name is unknown.
+    """
+    needed = ("text", "target", "aspect") if contexts.targets else ("text", "aspect")
+    missing = [key for key in needed if key not in asked]
+    if missing:
+        raise ValueError(f"it has the keys {shorten(repr(list(asked)))}, a question needs {', '.join(missing)} too")
+    text, name, aspect = asked["text"], asked.get("target") or "", asked["aspect"]
+    if not isinstance(text, str) or not is_readable(text):
+        raise ValueError(f"its text is {shown(text)}: a question needs a text with something to read")
+    if not isinstance(name, str) or not isinstance(aspect, str):
+        raise ValueError(f"its target is {shown(name)} and its aspect {shown(aspect)}: give names")
+    target, source = name, text
+    if names is not None and name in names.targets:
+        target, text = names.targets[name], names.text_about(name, text)
+    contexts.id(target, aspect)  # for what it raises
+    return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
+
+
+def listed(field: str, names: Iterable[str]) -> list[str]:
+    """Names that may come from a generator, which gives them once."""
+    try:
+        return list(names)
+    except TypeError:
+        raise ValueError(f"{field}={shorten(repr(names))}: give a list of names") from None
+
+
+def check_names(field: str, names: Iterable[str], known: tuple[str, ...]):
+    if isinstance(names, (str, Mapping)):
+        as_list = [names] if isinstance(names, str) else list(names)
+        raise ValueError(f"{field}={shorten(repr(names))}: give a list, {shorten(repr(as_list))}")
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        remedy = f"give some of {list(known)}" if known else "this model has none; leave them out"
+        raise ValueError(f"{field} {shorten(', '.join(map(repr, unknown)))}: unknown to the model; {remedy}")
+
+
+def windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]]:
+    """Inputs that have so many questions in all, the last of them perhaps more; at the end what is left.
+
+    An error in an input comes after the window of those before it.
+    """
+    window, count = [], 0
+    while True:
+        try:
+            one = next(asked)
+        except StopIteration:
+            break
+        except ValueError:
+            if window:
+                yield window
+            raise
+        window.append(one)
+        count += len(one.questions) or 1  # so that texts without questions do not pile up
+        if count >= num_questions:
+            yield window
+            window, count = [], 0
+    if window:
+        yield window
+
+
+def shown(value: Any) -> str:
+    return f"{shorten(repr(value), 40)} ({type(value).__name__})"
+
+
+def shorten(written: str, most: int = 80) -> str:
+    """What is written, short enough for an error."""
+    return written if len(written) <= most else written[:most] + "..."
+
+
+def batches(rows: Mapping[str, list], batch_size: int) -> Iterator[list[tuple[int, slice]]]:
+    """Rows of like numbers of contexts and like length, at most `batch_size` contexts with the padding among them.
+
+    Each is the row's number and the part of its contexts, since a row may have more than `batch_size`.
+    """
+    parts = []
+    for row, (input_ids, context_ids) in enumerate(zip(rows["input_ids"], rows["context_ids"], strict=True)):
+        for start in range(0, len(context_ids), batch_size):
+            count = min(batch_size, len(context_ids) - start)
+            parts.append((count, len(input_ids), row, slice(start, start + count)))
+    parts.sort(key=lambda part: (-part[0], -part[1]))
+    while parts:
+        size = batch_size // parts[0][0]  # the first has the most contexts
+        yield [(row, part) for _, _, row, part in parts[:size]]
+        parts = parts[size:]
