@@ -1,7 +1,6 @@
 """What a repo will hold, written to a folder: of a model, a data set or a metric."""
 
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from datasets import DatasetDict
 from huggingface_hub import DatasetCardData, RepoCard
 
 from absa.data_folder import check_tokens, files_within, read_dataset
+from absa.metrics.flatten import flatten
 from absa.model_card import NAMES, Run, example_text, model_card
 from absa.models import load_classifier
 from absa.outside_text import told
@@ -186,16 +186,14 @@ def stage_metric(folder: Path, staged: Path, arguments):
     for file in (script, folder / "README.md"):
         if not file.is_file():
             raise FileNotFoundError(
-                f"folder={folder} has no {file.name}: give a folder such as absa/metrics/sentihood"
+                f"folder={folder} has no {file.name}: give a folder such as absa/metrics/evaluate_modules/sentihood"
             )
     card = read_card(folder / "README.md")
     try:
         evaluate.load(str(folder))
     except Exception as error:
         raise ValueError(f"folder={folder} is no module that evaluate can load: {told(error, 300)}") from error
-    for file in sorted(folder.glob("*.py")):
-        if file.name != "__init__.py":
-            shutil.copy(file, staged / (f"{arguments.repo_id.split('/')[-1]}.py" if file == script else file.name))
+    flatten(script.stem, staged, arguments.repo_id.split("/")[-1])
     metadata = yaml.safe_dump({"title": folder.resolve().name, **card.data.to_dict()}, sort_keys=False)
     (staged / "README.md").write_text(f"---\n{metadata}---\n{card.text}", encoding="utf-8")
 

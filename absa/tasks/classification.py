@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from datasets import ClassLabel, Dataset, DatasetDict
 
-from absa.metrics.absa import absa_scores
+from absa.metrics.custom_absa import absa_scores
 from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
 from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
