@@ -5,6 +5,7 @@ from pathlib import Path
 
 METRICS = Path(__file__).parent
 OWN_IMPORT = re.compile(r"^from absa\.metrics\.(\w+) import ", re.MULTILINE)
+FETCHED = "# `evaluate.load` fetches what is imported here, and nothing that those modules import in turn."
 
 
 def flatten(module: str, folder: Path, name: str) -> None:
@@ -33,8 +34,8 @@ def flatten(module: str, folder: Path, name: str) -> None:
             sources[plain] = (METRICS / f"{plain}.py").read_text(encoding="utf-8")
             waiting += OWN_IMPORT.findall(sources[plain])
     folder.mkdir(parents=True, exist_ok=True)
-    # `evaluate.load` fetches what the script imports, and nothing that those modules import in turn. A comment behind
-    # an import would be read as an address.
-    script += "".join(f"from ._{plain} import __doc__ as _\n" for plain in sorted(sources))
+    # A comment behind an import would be read as an address.
+    fetched = (f"from ._{plain} import __doc__ as _" for plain in sorted(sources))
+    script = "\n".join([script, FETCHED, *fetched, ""])
     for file, source in [(name, script), *((f"_{plain}", source) for plain, source in sources.items())]:
         (folder / f"{file}.py").write_text(OWN_IMPORT.sub(r"from ._\1 import ", source), encoding="utf-8")

@@ -221,9 +221,10 @@ def test_the_digests_are_the_smallest_of_the_data(shared_dir):
 
 
 def test_metric(run_here):
-    files, card = dry_run(run_here, "metric", "absa/metrics/sentihood", "alice/absa_scores")
+    files, card = dry_run(run_here, "metric", "absa/metrics/evaluate_modules/sentihood", "alice/our_scores")
     assert files == {
-        *("README.md", "absa_scores.py", "aspect_groups.py", "figures.py", "keyed_rows.py", "sentihood_scores.py"),
+        *("README.md", "our_scores.py", "_sentihood.py", "_aspect_groups.py", "_bootstrap.py"),
+        *("_keyed_metric.py", "_ratios.py", "_rows.py"),
     }
     assert "sdk: static" in card
 
@@ -240,7 +241,7 @@ def test_metric(run_here):
         ("model", "{tmp}", "alice/white space", "repo_id=alice/white space"),
         ("dataset", "{tmp}", "alice/d", "holds no data that is known"),
         ("dataset", "{csv}", "alice/d", "license is not given: name the licence of the data"),
-        ("metric", "{tmp}", "alice/s", ".py: give a folder such as absa/metrics/sentihood"),
+        ("metric", "{tmp}", "alice/s", ".py: give a folder such as absa/metrics/evaluate_modules/sentihood"),
     ],
 )
 def test_errors(tmp_path, finished_run, tiny_bert, run_in_process, kind, folder, repo_id, message):

@@ -15,6 +15,8 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import build_hf_headers, get_session
 
+from absa.metrics.flatten import flatten
+
 WEIGHTS = bytes(range(256)) * 40
 
 
@@ -320,11 +322,9 @@ import evaluate
 from huggingface_hub import CommitOperationAdd, HfApi
 
 name, folder = sys.argv[1:]
-scripts = {path.name: path for path in Path(folder).glob("*.py")}
-scripts[name.split("/")[1] + ".py"] = scripts.pop("sentihood.py")
 api = HfApi()
 api.create_repo(name, repo_type="space", space_sdk="static", private=True)
-added = [CommitOperationAdd(file, path) for file, path in scripts.items()]
+added = [CommitOperationAdd(path.name, path) for path in Path(folder).glob("*.py")]
 api.create_commit(name, added, repo_type="space", commit_message="Metric")
 
 metric = evaluate.load(name)
@@ -340,11 +340,12 @@ assert scores["strict_accuracy"] == 1.0, scores
 
 
 @pytest.mark.slow
-def test_evaluate_loads_a_metric_of_a_space(run_python, connect, repo_id, repo_root):
+def test_evaluate_loads_a_metric_of_a_space(run_python, connect, repo_id, tmp_path):
     api, name = connect(), repo_id("space", "metric")
-    run_python(EVALUATE_PROGRAM, name, str(repo_root / "absa" / "metrics" / "sentihood"))
+    flatten("sentihood", tmp_path / "flat", name.split("/")[1])
+    run_python(EVALUATE_PROGRAM, name, str(tmp_path / "flat"))
     assert api.repo_info(name, repo_type="space").private
-    assert {name.split("/")[1] + ".py", "sentihood_scores.py"} <= set(api.list_repo_files(name, repo_type="space"))
+    assert {name.split("/")[1] + ".py", "_sentihood.py"} <= set(api.list_repo_files(name, repo_type="space"))
 
 
 TRANSFORMERS_PROGRAM = """

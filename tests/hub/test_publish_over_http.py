@@ -190,7 +190,7 @@ def test_data_and_metric(printed_by_publish, connect, repo_id, repo_root, hub_en
     data, metric = repo_id("dataset"), repo_id("space")
     sha = published_commit(printed_by_publish("dataset", "datasets_scripts/sample_corpus", data))
     assert len(commits(connect(), data, repo_type="dataset")) == 2
-    printed_by_publish("metric", "absa/metrics/sentihood", metric, "--private")
+    printed_by_publish("metric", "absa/metrics/evaluate_modules/sentihood", metric, "--private")
     assert connect().repo_info(metric, repo_type="space").private
     script = f"""
 import json

@@ -16,7 +16,7 @@ from absa import outside_text
 
 TOKEN = "hf_" + "QWERTYUIOPASDFGHJKLZXCVBNMqwertyui"
 OTHER_TOKEN = "secret-of-another-form"
-METRIC = ("metric", "absa/metrics/sentihood")
+METRIC = ("metric", "absa/metrics/evaluate_modules/sentihood")
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def scores_of(dataset):
     return METRICS[dataset][0]
 
 
-@pytest.mark.parametrize("seed", [None, 0, 1])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_equals_the_script_of_the_literature(published, scores_of, seed):
     rows, expected = published
     scores = scores_of(**rows)
