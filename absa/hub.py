@@ -4,7 +4,6 @@ What will stand in the repo is first written to a folder ("staged"), checked the
 """
 
 import json
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 
 from absa.cards import Run, dataset_card, model_card, read_card
+from absa.metrics.flatten import METRICS, flatten
 from absa.models import load_classifier
 from absa.redact import redact, refuse_token
 from absa.restricted_texts import restricted_source
@@ -49,7 +49,7 @@ class PublishArguments:
     folder: str = field(
         metadata={
             "help": "model: a checkpoint, or a run with one seed. dataset: parquet files of export_parquet, "
-            "train/validation/test .csv or .jsonl, or a data set's own files. metric: a folder of absa/metrics."
+            "train/validation/test .csv or .jsonl, or a data set's own files. metric: sentihood, semeval2014 or absa."
         }
     )
     repo_id: str = field(metadata={"help": "USER/NAME or ORGANISATION/NAME; it is made where it does not exist."})
@@ -195,26 +195,16 @@ def refuse_tokens_in_rows(folder: Path, splits: DatasetDict):
             refuse_token(f"folder={folder}, split {split!r}, column {column!r}", "\n".join(values))
 
 
-def stage_metric(folder: Path, staged: Path, arguments: PublishArguments):
-    """An `evaluate` module under the repo's name, by which `evaluate.load` finds it, and its card.
+def stage_metric(module: Path, staged: Path, arguments: PublishArguments):
+    """An `evaluate` module of this package under the repo's name, by which `evaluate.load` finds it, and its card.
 
     Raises:
-        FileNotFoundError: if the folder is no module. What keeps the module from being loaded comes through.
+        ValueError: if there is no such module.
     """
-    flatten(folder, staged, arguments.repo_id.split("/")[-1])
-    (staged / "README.md").write_text(redact(read_utf8(folder / "README.md")), encoding="utf-8")
-    evaluate.load(str(staged))
-
-
-def flatten(module: Path, folder: Path, name: str):
-    """Copies the code of an `evaluate` module, its script under another name."""
-    script = module / f"{module.resolve().name}.py"
-    for file in (script, module / "README.md"):
-        if not file.is_file():
-            raise FileNotFoundError(f"folder={module} has no {file.name}: give one such as absa/metrics/sentihood")
-    for file in module.glob("*.py"):
-        if file.name != "__init__.py":
-            shutil.copy(file, folder / (f"{name}.py" if file == script else file.name))
+    flatten(str(module), staged, staged.name)
+    card = METRICS / "evaluate_modules" / module / "README.md"
+    (staged / "README.md").write_text(read_utf8(card), encoding="utf-8")
+    evaluate.load(str(staged))  # for what keeps it from being loaded
 
 
 STAGES: dict[str, Callable] = {"model": stage_model, "dataset": stage_dataset, "metric": stage_metric}

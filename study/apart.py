@@ -17,8 +17,8 @@ import torch
 from safetensors import safe_open
 
 from absa.commands import parse
-from absa.metrics.sentihood.aspect_groups import NONE, Groups
-from absa.metrics.sentihood.sentihood_scores import ASPECTS, LABELS
+from absa.metrics.aspect_groups import NONE, Groups
+from absa.metrics.sentihood import ASPECTS, LABELS
 from compare import read_groups
 from grids import STUDY, read_grid
 from trained import look_at_trained

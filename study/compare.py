@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from absa.commands import parse
-from absa.metrics.sentihood.aspect_groups import Groups, aspect_groups
-from absa.metrics.sentihood.figures import DegenerateScoreWarning, with_bounds
+from absa.metrics.aspect_groups import Groups, aspect_groups
+from absa.metrics.bootstrap import with_bounds
+from absa.metrics.ratios import DegenerateScoreWarning
 from absa.training.results import write_json
 from grids import STUDY, read_grid, run_name
 
@@ -66,7 +67,7 @@ def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: i
         FileNotFoundError: if a run is not there.
         ValueError: if the files are about different sentences.
     """
-    metric = importlib.import_module(f"absa.metrics.{dataset}.{dataset}_scores")
+    metric = importlib.import_module(f"absa.metrics.{dataset}")
     first, second = ([read_groups(file, metric.ASPECTS, metric.LABELS) for file in files] for files in runs)
     for groups, file in zip([*first, *second], [*runs[0], *runs[1]], strict=True):
         if groups.ids != first[0].ids or not np.array_equal(groups.gold, first[0].gold):

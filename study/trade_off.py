@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from absa.commands import parse
-from absa.metrics.sentihood.aspect_groups import NONE, Groups
-from absa.metrics.sentihood.figures import DegenerateScoreWarning
-from absa.metrics.sentihood.sentihood_scores import ASPECTS, LABELS, figures_of_groups
+from absa.metrics.aspect_groups import NONE, Groups
+from absa.metrics.sentihood import ASPECTS, LABELS, DegenerateScoreWarning, figures_of_groups
 from compare import read_groups
 from grids import STUDY, read_grid
 from trained import look_at_trained

@@ -1,1 +1,1 @@
-"""Metrics for (targeted) aspect-based sentiment analysis, one folder per `evaluate` module."""
+"""Metrics for (targeted) aspect-based sentiment analysis: plain functions here, `evaluate` modules over them."""

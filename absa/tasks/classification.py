@@ -15,7 +15,7 @@ from datasets import Dataset, DatasetDict
 from scipy.special import softmax
 from transformers import DataCollatorWithPadding, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
-from absa.metrics.absa import absa_scores
+from absa.metrics.custom_absa import absa_scores
 from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
 from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS

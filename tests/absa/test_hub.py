@@ -141,7 +141,7 @@ def test_private_is_not_published_where_it_is_public(data_folder: Path, publish,
 
 
 def test_a_metric(publish, api):
-    publish("metric", "absa/metrics/sentihood", "alice/absa_scores")
+    publish("metric", "sentihood", "alice/absa_scores")
     assert {"README.md", "absa_scores.py", "sentihood_scores.py"} <= set(api.uploaded)
     assert "sentihood.py" not in api.uploaded
     assert "sdk: static" in api.uploaded["README.md"].decode()
@@ -206,7 +206,7 @@ def test_the_digests_are_the_smallest_of_the_data(shared_dir):
         ("model", "{csv}", "alice/white space", "repo_id=alice/white space"),
         ("dataset", "{empty}", "alice/d", "holds no data that is known"),
         ("dataset", "{csv}", "alice/d", "license is not given: name the licence of the data"),
-        ("metric", "{empty}", "alice/s", "has no empty.py: give one such as absa/metrics/sentihood"),
+        ("metric", "sentihod", "alice/s", "module='sentihod' is no metric of this package: give one of absa, semeval"),
     ],
 )
 def test_errors(tmp_path, data_folder, finished_run, tiny_bert, refusal, kind, folder, repo_id, message):
@@ -264,13 +264,6 @@ def test_a_token_in_a_checkpoint(tiny_classifier: Path, tmp_path: Path, refusal,
     content = json.loads((tmp_path / "model" / file).read_text())
     (tmp_path / "model" / file).write_text(json.dumps({**content, "hub_key": TOKEN}))
     assert f"{file}, which would be published, holds what looks like a token" in refusal("model", tmp_path / "model")
-
-
-def test_a_token_in_a_metric(tmp_path: Path, repo_root: Path, refusal):
-    shutil.copytree(repo_root / "absa" / "metrics" / "sentihood", tmp_path / "sentihood")
-    with (tmp_path / "sentihood" / "figures.py").open("a") as file:
-        file.write(f"\nKEY = {TOKEN!r}\n")
-    assert "figures.py, which would be published, holds" in refusal("metric", tmp_path / "sentihood")
 
 
 def test_a_token_on_the_command_line(run_here, data_folder: Path):

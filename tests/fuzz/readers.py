@@ -17,8 +17,8 @@ from safetensors.torch import save
 
 import tables
 from absa import corpus
-from absa.metrics.absa.absa_scores import absa_scores
-from absa.metrics.absa.keyed_rows import join_rows
+from absa.metrics.custom_absa import absa_scores
+from absa.metrics.rows import join_rows
 from absa.settings import read_settings
 from absa.training.arguments import parse_arguments
 from datasets_scripts.custom_absa.reading import read_rows

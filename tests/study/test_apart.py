@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 import apart
 import compare
 import grids
-from absa.metrics.sentihood.sentihood_scores import ASPECTS, LABELS
+from absa.metrics.sentihood import ASPECTS, LABELS
 
 RUN = {"dataset": "sentihood", "model_type": "cg_bert", "auxiliary_sentence": False}
 

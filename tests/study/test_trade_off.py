@@ -9,7 +9,7 @@ import yaml
 
 import grids
 import trade_off
-from absa.metrics.sentihood.sentihood_scores import ASPECTS
+from absa.metrics.sentihood import ASPECTS
 
 RUN = {"dataset": "sentihood", "model_type": "bert"}
 

@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from absa.metrics.absa import absa_scores
-from absa.metrics.absa.absa import Absa
-from absa.metrics.semeval2014.semeval2014 import ASPECTS as SEMEVAL_ASPECTS
-from absa.metrics.semeval2014.semeval2014 import LABELS as SEMEVAL_LABELS
-from absa.metrics.semeval2014.semeval2014 import Semeval2014
-from absa.metrics.sentihood.sentihood import ASPECTS as SENTIHOOD_ASPECTS
-from absa.metrics.sentihood.sentihood import LABELS as SENTIHOOD_LABELS
-from absa.metrics.sentihood.sentihood import Sentihood
+from absa.metrics import semeval2014, sentihood
+from absa.metrics.custom_absa import absa_scores
+from absa.metrics.evaluate_modules.absa.absa import Absa
+from absa.metrics.evaluate_modules.semeval2014.semeval2014 import Semeval2014
+from absa.metrics.evaluate_modules.sentihood.sentihood import Sentihood
 
 # Any code point, lone surrogates among them, which JSON can hold.
 ANY_TEXT = st.text(st.characters(codec=None), max_size=4)
@@ -44,8 +41,8 @@ def arguments(aspects, label_names, **options):
 ABSA_LABELS = ["none", "good", "bad"]
 ARGUMENTS = {
     Absa: arguments(("food", "price"), ABSA_LABELS, labels=ABSA_LABELS, none_label="none"),
-    Semeval2014: arguments(SEMEVAL_ASPECTS, SEMEVAL_LABELS),
-    Sentihood: arguments(SENTIHOOD_ASPECTS, SENTIHOOD_LABELS),
+    Semeval2014: arguments(semeval2014.ASPECTS, semeval2014.LABELS),
+    Sentihood: arguments(sentihood.ASPECTS, sentihood.LABELS),
 }
 
 

@@ -1,15 +1,12 @@
-"""Groups of one row per aspect, for data sets with a fixed list of aspects whose first label is "none".
-
-The same file stands in the metric folders of SentiHood and SemEval-2014, because each is published on its own.
-"""
+"""Groups of one row per aspect, for data sets with a fixed list of aspects whose first label is "none"."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .figures import presence_figures, ratio, undefined
-from .keyed_rows import shown, sorted_rows
+from absa.metrics.ratios import presence_figures, roc_auc, share
+from absa.metrics.rows import shorten, sorted_rows
 
 NONE = 0
 
@@ -29,7 +26,7 @@ def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_na
     """Check rows and arrange them by group and aspect.
 
     Args:
-        rows: `ids`, `targets`, `aspects`, `labels` and `probabilities`, as `keyed_rows.sorted_rows` takes them.
+        rows: `ids`, `targets`, `aspects`, `labels` and `probabilities`, as `sorted_rows` takes them.
         aspect_names: the aspects, one row of each for each (id, target).
         label_names: the labels, "none" first.
 
@@ -41,7 +38,7 @@ def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_na
     for sentence, target, aspect in keys:
         if aspect not in aspect_names:
             raise ValueError(
-                f"unknown aspect {shown(aspect)} for {shown((sentence, target, aspect))}: use one of "
+                f"unknown aspect {shorten(aspect)} for {shorten((sentence, target, aspect))}: use one of "
                 f"{list(aspect_names)}; for other aspects there is the absa metric."
             )
         found.setdefault((sentence, target), set()).add(aspect)
@@ -49,7 +46,7 @@ def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_na
         missing = [aspect for aspect in aspect_names if aspect not in aspects]
         if missing:
             raise ValueError(
-                f"no row for aspects {missing} of (id, target) {shown(group)}: give all of {list(aspect_names)}."
+                f"no row for aspects {missing} of (id, target) {shorten(group)}: give all of {list(aspect_names)}."
             )
     # Rows are sorted, so each group's aspects come in alphabetical order.
     columns = [sorted(aspect_names).index(aspect) for aspect in aspect_names]
@@ -58,25 +55,6 @@ def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_na
         gold.reshape(len(found), -1)[:, columns],
         probabilities.reshape(len(found), -1, len(label_names))[:, columns],
     )
-
-
-def roc_auc(name: str, positive: np.ndarray, scores: np.ndarray) -> float:
-    """Area under the ROC curve: the probability that a positive scores above a negative, ties counting half.
-
-    Computed from counts (Mann-Whitney U), so exact but for one division. NaN with a warning if only one class occurs.
-
-    Args:
-        name: of the figure, for the warning.
-        positive: (rows,) booleans.
-        scores: (rows,) higher for positive.
-    """
-    pairs = int(positive.sum()) * int((~positive).sum())
-    if pairs == 0:
-        return undefined(name, "only one class occurs in the gold labels")
-    _, place = np.unique(scores, return_inverse=True)
-    positives, negatives = np.bincount(place, positive), np.bincount(place, ~positive)
-    below = np.cumsum(negatives) - negatives
-    return float(positives @ (below + negatives / 2)) / pairs
 
 
 def audit_by_aspect(
@@ -97,12 +75,8 @@ def audit_by_aspect(
         prefix, here = f"audit_{aspect}_", present[:, column]
         figures |= presence_figures(prefix, here, predicted[:, column])
         figures[f"{prefix}auc"] = roc_auc(f"{prefix}auc", ~here, probabilities[:, column, NONE])
-        figures[f"{prefix}sentiment_accuracy"] = ratio(
-            f"{prefix}sentiment_accuracy",
-            sentiment_right[here, column].sum(),
-            here.sum(),
-            "the aspect is not present in the gold labels",
-        )
+        name, empty = f"{prefix}sentiment_accuracy", "the aspect is not present in the gold labels"
+        figures[name] = share(name, sentiment_right[:, column], here, empty)
     return figures
 
 

@@ -4,8 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .aspect_groups import NONE, aspect_groups, audit_by_aspect, label_counts
-from .figures import presence_figures, ratio, with_bounds
+from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, label_counts
+from absa.metrics.bootstrap import with_bounds
+from absa.metrics.ratios import DegenerateScoreWarning, presence_figures, ratio, share
+
+__all__ = ["ASPECTS", "LABELS", "DegenerateScoreWarning", "figures_of_groups", "semeval2014_scores"]
 
 LABELS = ("none", "positive", "neutral", "negative", "conflict")
 """Order of the probabilities."""
@@ -45,18 +48,8 @@ def semeval2014_scores(
     (share of all sentences with all five labels right), `audit_<aspect>_*`, `floor_*` (what constant answers reach)
     and `count_*`.
 
-    Args:
-        ids, targets, aspects, labels: (rows,) strings; aspects from `ASPECTS`, labels from `LABELS`.
-        probabilities: (rows, 5) in the order of `LABELS`, each row summing to 1; any float type, summed in float64.
-        bootstrap: number of resamples of ids for 95% intervals `<name>_low`, `<name>_high` (not of floors and counts).
-        seed: of the resampling.
-
-    Returns:
-        Figures by name, between 0 and 1; counts are integers. A figure that the rows do not define is NaN, with a
-        `DegenerateScoreWarning`.
-
-    Raises:
-        ValueError: no rows, rows that are not as described above, or a sentence without a row for each of `ASPECTS`.
+    Arguments, return value and errors are those of `sentihood_scores`, with the `ASPECTS` and `LABELS` of this module:
+    `probabilities` are (rows, 5).
     """
     rows = {"ids": ids, "targets": targets, "aspects": aspects, "labels": labels, "probabilities": probabilities}
     groups = aspect_groups(rows, ASPECTS, LABELS)
@@ -80,9 +73,7 @@ def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, 
 
 
 def _accuracy_among(name: str, gold: np.ndarray, probabilities: np.ndarray) -> float:
-    rows = np.isin(gold, _label_ids(name))
-    right = _best_of(name, probabilities) == gold
-    return ratio(name, right[rows].sum(), rows.sum(), _no_gold(name))
+    return share(name, _best_of(name, probabilities) == gold, np.isin(gold, _label_ids(name)), _no_gold(name))
 
 
 def _best_of(name: str, probabilities: np.ndarray) -> np.ndarray:

@@ -4,15 +4,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .aspect_groups import NONE, aspect_groups, audit_by_aspect, label_counts, roc_auc
-from .figures import ratio, undefined, with_bounds
+from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, label_counts
+from absa.metrics.bootstrap import with_bounds
+from absa.metrics.ratios import NO_GOLD, DegenerateScoreWarning, ratio, roc_auc, share, undefined
+
+__all__ = ["ASPECTS", "LABELS", "DegenerateScoreWarning", "figures_of_groups", "sentihood_scores"]
 
 LABELS = ("none", "positive", "negative")
 """Order of the probabilities."""
 ASPECTS = ("general", "price", "transit-location", "safety")
 POSITIVE, NEGATIVE = LABELS.index("positive"), LABELS.index("negative")
-
-NO_GOLD = "no aspect is present in the gold labels"
 
 
 def sentihood_scores(
@@ -71,6 +72,7 @@ def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, 
     predicted = probabilities.argmax(axis=-1)
     present, with_gold = gold != NONE, (gold != NONE).any(axis=1)
     all_right = (gold == predicted).all(axis=1)
+    name_with, name_without = "audit_strict_accuracy_with_gold", "audit_strict_accuracy_without_gold"
 
     negative_share = _negative_share(probabilities)
     sentiment_right = (negative_share > 0.5) == (gold == NEGATIVE)
@@ -84,18 +86,11 @@ def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, 
         "strict_accuracy": float(all_right.mean()),
         **_macro_figures("", present[with_gold], predicted[with_gold] != NONE),
         "aspect_auc": _mean_auc("aspect_auc", {a: by_aspect[f"audit_{a}_auc"] for a in ASPECTS}),
-        "sentiment_accuracy": ratio("sentiment_accuracy", sentiment_right[present].sum(), present.sum(), NO_GOLD),
+        "sentiment_accuracy": share("sentiment_accuracy", sentiment_right, present, NO_GOLD),
         "sentiment_auc": _mean_auc("sentiment_auc", dict(zip(ASPECTS, sentiment_auc.values(), strict=True))),
         **_macro_figures("audit_", present, predicted != NONE),
-        "audit_strict_accuracy_with_gold": ratio(
-            "audit_strict_accuracy_with_gold", all_right[with_gold].sum(), with_gold.sum(), NO_GOLD
-        ),
-        "audit_strict_accuracy_without_gold": ratio(
-            "audit_strict_accuracy_without_gold",
-            all_right[~with_gold].sum(),
-            (~with_gold).sum(),
-            "every group has an aspect in the gold labels",
-        ),
+        name_with: share(name_with, all_right, with_gold, NO_GOLD),
+        name_without: share(name_without, all_right, ~with_gold, "every group has an aspect in the gold labels"),
         **by_aspect,
         **sentiment_auc,
     }

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
-from .figures import presence_figures, ratio, with_bounds
-from .keyed_rows import is_sequence, is_text, shown, sorted_rows
+from absa.metrics.bootstrap import with_bounds
+from absa.metrics.ratios import NO_GOLD, DegenerateScoreWarning, presence_figures, share
+from absa.metrics.rows import KEY_FIELDS, is_sequence, is_text, shorten, sorted_rows
+
+__all__ = ["DegenerateScoreWarning", "absa_scores", "check_label_names"]
 
 
 def absa_scores(
@@ -49,49 +53,46 @@ def absa_scores(
     check_label_names(label_names, none_label)
     rows = sorted_rows(ids, targets, aspects, labels, probabilities, label_names)
     none = None if none_label is None else list(label_names).index(none_label)
-    # Rows of a group are neighbours: group i has `sizes[i]` rows from `starts[i]`.
-    groups = [key[:2] for key in rows.keys]
-    starts = np.array([row for row, group in enumerate(groups) if row == 0 or group != groups[row - 1]])
-    sizes = np.diff(np.append(starts, len(groups)))
-    aspect_names = sorted(set(aspects))
-    aspect_numbers = {aspect: number for number, aspect in enumerate(aspect_names)}
-    row_aspects = np.array([aspect_numbers[aspect] for _, _, aspect in rows.keys])
+    table = pd.DataFrame(rows.keys, columns=KEY_FIELDS, dtype=object)
+    aspect = pd.Categorical(table["aspect"])
+    predicted = rows.probabilities.argmax(axis=1)
+    right = rows.labels == predicted
+    if none is not None:
+        present = rows.labels != none
+        others = np.delete(np.arange(len(label_names)), none)
+        sentiment_right = others[rows.probabilities[:, others].argmax(axis=1)] == rows.labels
+    group_right = pd.Series(right).groupby([table["id"], table["target"]]).transform("all").to_numpy()
+    first_of_group = ~table.duplicated(["id", "target"]).to_numpy()
 
-    def figures_of(drawn: np.ndarray) -> dict[str, float]:
-        drawn_starts = np.cumsum(sizes[drawn]) - sizes[drawn]
-        index = np.arange(sizes[drawn].sum()) + np.repeat(starts[drawn] - drawn_starts, sizes[drawn])
-        gold, likely = rows.labels[index], rows.probabilities[index]
-        right = gold == likely.argmax(axis=1)
+    def figures_of(index: np.ndarray) -> dict[str, float]:
         figures = {
-            "strict_accuracy": float(np.logical_and.reduceat(right, drawn_starts).mean()),
-            "accuracy": float(right.mean()),
-            "macro_f1": _macro_f1(gold, likely.argmax(axis=1), len(label_names)),
+            "strict_accuracy": float(group_right[index][first_of_group[index]].mean()),
+            "accuracy": float(right[index].mean()),
+            "macro_f1": _macro_f1(rows.labels[index], predicted[index], len(label_names)),
         }
         if none is not None:
-            figures |= _presence_and_sentiment(gold, likely, none)
-        here = row_aspects[index]
-        occurs, hits = (np.bincount(of, minlength=len(aspect_names)) for of in (here, here[right]))
-        for aspect, number in aspect_numbers.items():
-            name = f"accuracy/{aspect}"
-            figures[name] = ratio(name, hits[number], occurs[number], "the aspect does not occur")
+            figures |= presence_figures("presence_", present[index], predicted[index] != none)
+            name = "sentiment_accuracy"
+            figures[name] = share(name, sentiment_right[index], present[index], NO_GOLD)
+        for number, name in enumerate(aspect.categories):
+            here = aspect.codes[index] == number
+            figures[f"accuracy/{name}"] = share(f"accuracy/{name}", right[index], here, "the aspect does not occur")
         return figures
 
-    return with_bounds(figures_of, [groups[start][0] for start in starts], bootstrap, seed)
+    return with_bounds(figures_of, table["id"], bootstrap, seed)
 
 
 def check_label_names(label_names: Sequence[str] | None, none_label: str | None) -> None:
     """Raise ValueError unless `label_names` are two or more labels without repeats, with `none_label` unless None."""
     names = list(label_names) if is_sequence(label_names) else []
-    if len(names) < 2 or not all(map(is_text, names)):
+    if len(names) < 2 or not all(map(is_text, names)) or len(set(names)) < len(names):
         raise ValueError(
-            f"labels={shown(label_names)}: name two or more labels, strings in the order of the probabilities, "
-            "for example ['none', 'positive', 'negative']."
+            f"labels={shorten(label_names)}: name two or more labels, each once, strings in the order of the "
+            "probabilities, for example ['none', 'positive', 'negative']."
         )
-    if len(set(names)) != len(names):
-        raise ValueError(f"labels={shown(names)}: a label occurs twice; name each once.")
     if none_label is not None and not (isinstance(none_label, str) and none_label in names):
         raise ValueError(
-            f"none_label={shown(none_label)} is not one of the labels {shown(names)}: name the label of an aspect "
+            f"none_label={shorten(none_label)} is not one of the labels {shorten(names)}: name the label of an aspect "
             "that is not present, or give None if every row has a sentiment."
         )
 
@@ -100,18 +101,3 @@ def _macro_f1(gold: np.ndarray, predicted: np.ndarray, num_labels: int) -> float
     hits = np.bincount(gold[gold == predicted], minlength=num_labels)
     either = np.bincount(gold, minlength=num_labels) + np.bincount(predicted, minlength=num_labels)
     return float((2 * hits[either > 0] / either[either > 0]).mean())
-
-
-def _presence_and_sentiment(gold: np.ndarray, probabilities: np.ndarray, none: int) -> dict[str, float]:
-    present = gold != none
-    others = np.delete(np.arange(probabilities.shape[1]), none)
-    sentiment = others[probabilities[:, others].argmax(axis=1)]
-    return {
-        **presence_figures("presence_", present, probabilities.argmax(axis=1) != none),
-        "sentiment_accuracy": ratio(
-            "sentiment_accuracy",
-            (sentiment == gold)[present].sum(),
-            present.sum(),
-            "no aspect is present in the gold labels",
-        ),
-    }

@@ -1,0 +1,69 @@
+"""What the `evaluate` modules share: rows go in as dicts, and are checked before `evaluate` writes them to disk."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import datasets
+import evaluate
+
+from absa.metrics.bootstrap import check_resampling
+from absa.metrics.ratios import DegenerateScoreWarning
+from absa.metrics.rows import KEY_FIELDS, join_rows, plain_rows
+
+INPUTS = """
+Args:
+    predictions: list of {"id": str, "target": str, "aspect": str, "probabilities": [float] * number of labels},
+        the probabilities summing to 1.
+    references: list of {"id": str, "target": str, "aspect": str, "label": str}; target "" where there is none.
+    bootstrap (int): resamples of ids for 95% intervals <name>_low and <name>_high; 0 for none.
+    seed (int): of the resampling.
+
+Returns:
+    dict of figures between 0 and 1, and counts; see README.md for each.
+"""
+
+
+def metric_info(**about: str | list[str]) -> evaluate.MetricInfo:
+    """The info of a metric of keyed rows, with what is said `about` it."""
+    key = {field: datasets.Value("string") for field in KEY_FIELDS}
+    features = {
+        "predictions": {**key, "probabilities": datasets.Sequence(datasets.Value("float64"))},
+        "references": {**key, "label": datasets.Value("string")},
+    }
+    features = datasets.Features(features)
+    return evaluate.MetricInfo(**about, inputs_description=INPUTS, license="Apache-2.0", features=features)
+
+
+class KeyedRowsMixin:
+    """For an `evaluate.Metric` with `scores`, a static method: columns as `join_rows` gives them -> figures by name.
+
+    A mixin, because `evaluate.load` takes the first metric class that it finds in a script.
+    """
+
+    def compute(self, *, predictions=None, references=None, bootstrap=0, seed=0, **options):
+        """Score predictions against references, or all that `add` and `add_batch` collected when neither is given."""
+        check_resampling(bootstrap, seed)
+        if predictions is not None or references is not None:
+            # An error after `evaluate` has written the rows would leave its file locked.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DegenerateScoreWarning)
+                self._compute(predictions, references, **options)
+        rows = {"predictions": predictions, "references": references}
+        return super().compute(**rows, bootstrap=bootstrap, seed=seed, **options)
+
+    def add_batch(self, *, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]):
+        """Collect as many predictions as references for `compute`; the keys of a batch need not be the same.
+
+        Raises:
+            ValueError: a field is missing or of another type, a key is given twice, or the lengths differ.
+        """
+        predictions, references = plain_rows("predictions", predictions), plain_rows("references", references)
+        super().add_batch(predictions=predictions, references=references)
+
+    def add(self, *, prediction: Mapping[str, Any], reference: Mapping[str, Any]):
+        """Collect one of each, as `add_batch`."""
+        self.add_batch(predictions=[prediction], references=[reference])
+
+    def _compute(self, predictions, references, **options):
+        return self.scores(**join_rows(predictions, references), **options)

@@ -1,0 +1,216 @@
+"""Rows keyed by (id, target, aspect): checked, joined by key, never by position, and put in one order."""
+
+import reprlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+KEY_FIELDS = ("id", "target", "aspect")
+FIELDS = {"predictions": (*KEY_FIELDS, "probabilities"), "references": (*KEY_FIELDS, "label")}
+"""Of the rows of each side; other fields are ignored."""
+SUM_TOLERANCE = 1e-3
+
+SHORT = reprlib.Repr()
+SHORT.maxstring = SHORT.maxother = 80
+SHORT.maxlist = SHORT.maxtuple = SHORT.maxdict = 10
+
+Key = tuple[str, str, str]
+
+
+class Rows(NamedTuple):
+    """Checked rows, sorted by key, so that sums do not depend on the order in which rows were given."""
+
+    keys: list[Key]
+    labels: np.ndarray
+    """(rows,) int64, index into the label names."""
+    probabilities: np.ndarray
+    """(rows, labels) float64."""
+
+
+def shorten(value: Any) -> str:
+    """A value as messages quote it: its repr, shortened where it is long."""
+    return SHORT.repr(value)
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is a string that UTF-8 can hold. Half surrogate pairs, which JSON can hold, are not."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def is_sequence(value: Any) -> bool:
+    """Lists, arrays, columns, values of a dict.
+
+    Not strings, nor sets, which have no order, nor generators, which are read only once.
+    """
+    unordered = str | bytes | Mapping | set | frozenset
+    try:
+        return not isinstance(value, unordered) and len(value) >= 0 and iter(value) is not None
+    except TypeError:  # arrays without dimensions, sparse matrices
+        return False
+
+
+def join_rows(predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]) -> dict[str, list]:
+    """Pair each reference with the prediction of the same (id, target, aspect), wherever it stands.
+
+    Args:
+        predictions: dicts with "id", "target", "aspect" and "probabilities"; other fields are ignored.
+        references: dicts with "id", "target", "aspect" and "label"; other fields are ignored.
+
+    Returns:
+        `ids`, `targets`, `aspects`, `labels` and `probabilities`, parallel lists, sorted by key.
+
+    Raises:
+        ValueError: no lists of dicts, a field is missing, a key is not three strings or is given twice, or a key is
+            on one side only.
+    """
+    sides = {"predictions": _fields_of("predictions", predictions), "references": _fields_of("references", references)}
+    predicted, gold = (
+        pd.DataFrame([row[:3] for row in rows], columns=KEY_FIELDS, dtype=object).assign(**{side: range(len(rows))})
+        for side, rows in sides.items()
+    )
+    joined = gold.merge(predicted, how="outer", on=list(KEY_FIELDS), validate="1:1")
+    _require_all("predictions", "references", joined, "give one prediction for each reference")
+    _require_all("references", "predictions", joined, "drop the predictions that have no gold label")
+    columns = {f"{field}s": joined[field].tolist() for field in KEY_FIELDS}
+    columns["labels"] = [sides["references"][row][-1] for row in joined["references"]]
+    columns["probabilities"] = [sides["predictions"][row][-1] for row in joined["predictions"]]
+    return columns
+
+
+def plain_rows(side: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows as `evaluate` stores them: their fields and no others, probabilities as lists of floats.
+
+    Raises:
+        ValueError: as `join_rows` of one side; also probabilities that are no numbers.
+    """
+    checked = _fields_of(side, rows)
+    if side == "predictions":
+        checked = [(*key, _as_numbers(tuple(key), row).tolist()) for *key, row in checked]
+    return [dict(zip(FIELDS[side], row, strict=True)) for row in checked]
+
+
+def sorted_rows(
+    ids: Sequence[str],
+    targets: Sequence[str],
+    aspects: Sequence[str],
+    labels: Sequence[str],
+    probabilities: Sequence[Sequence[float]] | np.ndarray,
+    label_names: Sequence[str],
+) -> Rows:
+    """Check parallel sequences of rows and sort them by (id, target, aspect).
+
+    Args:
+        ids, targets, aspects, labels: (rows,) strings.
+        probabilities: (rows, labels), in the order of `label_names`, each row summing to 1; lists, arrays or tensors
+            that numpy reads.
+        label_names: (labels,) the labels that may occur.
+
+    Raises:
+        ValueError: no rows, no sequences, unequal lengths, a key that is not three strings or is given twice, an
+            unknown label, or probabilities that are not a distribution over `label_names`.
+    """
+    columns = {"ids": ids, "targets": targets, "aspects": aspects, "labels": labels, "probabilities": probabilities}
+    for name, column in columns.items():
+        if not is_sequence(column):
+            raise ValueError(f"{name}={shorten(column)} ({type(column).__name__}): give a list, one entry per row.")
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"the sequences have unequal lengths {lengths}: give one entry per row in each.")
+    if not lengths["ids"]:
+        raise ValueError("there are no rows: a score needs at least one prediction and one reference.")
+    keys = list(zip(ids, targets, aspects, strict=True))
+    _check_keys("rows", keys)
+    label_ids = _label_ids(keys, labels, label_names)
+    checked = _checked_probabilities(keys, probabilities, label_names)
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return Rows([keys[row] for row in order], label_ids[order], checked[order])
+
+
+def _fields_of(side: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple]:
+    """(id, target, aspect, probabilities or label) of each row, with checked keys."""
+    fields = FIELDS[side]
+    if not is_sequence(rows):
+        raise ValueError(f"{side}={shorten(rows)} ({type(rows).__name__}): give a list of dicts with {[*fields]}.")
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise ValueError(f"{side}[{number}]={shorten(row)} ({type(row).__name__}): give a dict with {[*fields]}.")
+        if missing := [name for name in fields if name not in row]:
+            raise ValueError(f"{side}[{number}] has no {missing[0]!r}: each row needs {[*fields]}.")
+    values = [tuple(row[name] for name in fields) for row in rows]
+    _check_keys(side, [row[:3] for row in values])
+    return values
+
+
+def _check_keys(side: str, keys: Iterable[tuple]) -> None:
+    for number, key in enumerate(keys):
+        if not all(map(is_text, key)):
+            raise ValueError(
+                f"{side}[{number}]: the key {shorten(key)} must be three strings {KEY_FIELDS} without half surrogate "
+                "pairs; use '' for no target."
+            )
+    for key, times in Counter(keys).most_common(1):
+        if times > 1:
+            raise ValueError(
+                f"{side}: the key {shorten(key)} {KEY_FIELDS} is given {times} times: keep one row for each key."
+            )
+
+
+def _require_all(side: str, other: str, joined: pd.DataFrame, remedy: str) -> None:
+    missing = joined[joined[side].isna()]
+    if len(missing):
+        raise ValueError(
+            f"{side} lack {len(missing)} of the {joined[other].count()} keys {KEY_FIELDS} of {other}, "
+            f"first {shorten(tuple(missing.iloc[0][list(KEY_FIELDS)]))}: {remedy}."
+        )
+
+
+def _label_ids(keys: list[Key], labels: Sequence[str], label_names: Sequence[str]) -> np.ndarray:
+    position = {name: index for index, name in enumerate(label_names)}
+    for key, label in zip(keys, labels, strict=True):
+        if not isinstance(label, str) or label not in position:
+            raise ValueError(
+                f"unknown label {shorten(label)} for {shorten(key)}: use one of {shorten(list(label_names))}."
+            )
+    return np.array([position[label] for label in labels])
+
+
+def _checked_probabilities(keys: list[Key], probabilities, label_names: Sequence[str]) -> np.ndarray:
+    values = np.empty((len(keys), len(label_names)))
+    for number, (key, given) in enumerate(zip(keys, probabilities, strict=True)):
+        row = _as_numbers(key, given)
+        if row.shape != (len(label_names),):
+            raise ValueError(
+                f"the probabilities for {shorten(key)} have the shape {row.shape}: "
+                f"give {len(label_names)} numbers, in the order {shorten(list(label_names))}."
+            )
+        values[number] = row
+    with np.errstate(over="ignore", invalid="ignore"):  # the error below names what is not finite
+        valid = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE)
+    if not valid.all():
+        row = int(valid.argmin())
+        raise ValueError(
+            f"the probabilities {shorten(values[row].tolist())} for {shorten(keys[row])} are not at least 0 with a "
+            f"sum of 1 within {SUM_TOLERANCE}: give the softmax of the logits, computed in float32, in the order "
+            f"{shorten(list(label_names))}."
+        )
+    return values
+
+
+def _as_numbers(key: Key, probabilities: Any) -> np.ndarray:
+    """(labels,) of any integer or float type. Not of strings or booleans, which numpy would also turn into floats."""
+    try:
+        values = np.asarray(probabilities)
+    except (TypeError, ValueError, RuntimeError):  # ragged; a tensor on a GPU, in bfloat16 or with a gradient
+        values = None
+    if values is None or values.dtype.kind not in "iuf" or values.ndim != 1:
+        raise ValueError(
+            f"the probabilities {shorten(probabilities)} for {shorten(key)} are no row of numbers: give a list or an "
+            "array of floats; of a tensor, its .detach().cpu().float()."
+        )
+    return values
