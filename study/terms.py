@@ -6,10 +6,10 @@ For each QACG-BERT of a grid, over the questions of the validation split: by gui
 tokens of |λ_A|, of |λ_A A_quasi V| / |A_self V|, and of the standard deviation of A_quasi over the keys, which is 0
 where the quasi term is the same for all of them; by the number of tokens n the mean of that ratio over the layers.
 Before training also the root mean square of the gradient of the new weights, over the first batch of questions; Adam
-divides by it, but for an epsilon of 1e-8. What is stored of trained models that are not there is kept.
+divides by it, but for an epsilon of 1e-8. What was found before in trained models that are not
+there is kept.
 """
 
-import json
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -23,29 +23,25 @@ from absa.commands import parse
 from absa.models import build_config, load_model, load_tokenizer, resolve_backbone
 from absa.tasks.classification import Task, make_task
 from absa.training.optimisation import NEW_MODULES
-from absa.training.results import write_json
 from absa.training.run import features
 from datasets_scripts import load_absa_dataset
-from grids import STUDY, read_grid, run_name
+from grids import run_name
 from modeling_qacg_bert import QACGBertForSequenceClassification
 from modeling_qacg_bert.attention_qacg_bert import quasi_gate, softmax_attention_sdpa
 from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention
+from results import GridArguments, on_sentihood, read_analyses, write_analysis
 
 LENGTHS = (20, 40, 60)  # tokens up to which a bin goes; one more holds the rest
 BINS = [*(f"n <= {most}" for most in LENGTHS), f"n > {LENGTHS[-1]}"]
 
 
 @dataclass
-class TermsArguments:
+class TermsArguments(GridArguments):
     """Which models, and on what."""
 
-    grid: Path = field(metadata={"help": "File of study/grids."})
     sentihood_dir: str | None = field(
         default=None, metadata={"help": "Folder with SentiHood's files (default: they are downloaded)."}
     )
-    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
-    results_dir: Path = field(default=STUDY / "results", metadata={"help": "For terms/GRID.json."})
-    seed: int = field(default=42, metadata={"help": "Of the runs, and of the weights before training."})
 
 
 def untrained(run: Mapping, task: Task) -> PreTrainedModel:
@@ -78,11 +74,16 @@ def batches_of_one_length(model: PreTrainedModel, task: Task, backbone: str) -> 
             yield {name: torch.tensor([row[name] for row in batch]) for name in batch[0]}
 
 
+def quasi_attentions(model: PreTrainedModel) -> list[QACGBertSelfAttention]:
+    """Of the guided layers; none of CG-BERT and BERT."""
+    attentions = [layer.attention.self for layer in model.bert.encoder.layer]
+    return [attention for attention in attentions if isinstance(attention, QACGBertSelfAttention)]
+
+
 @torch.no_grad()
 def size_of_terms(model: PreTrainedModel, batches: Iterator[dict[str, torch.Tensor]]) -> dict:
     """Means of |λ_A|, |quasi term| / |softmax term| and the spread of A_quasi by layer, and of the ratio by length."""
-    attentions = [layer.attention.self for layer in model.bert.encoder.layer]
-    layers = [attention for attention in attentions if isinstance(attention, QACGBertSelfAttention)]
+    layers = quasi_attentions(model)
     gates, ratios, spreads = ([0.0] * len(layers) for _ in range(3))
     by_length, counts, tokens = defaultdict(float), defaultdict(int), 0
 
@@ -142,31 +143,27 @@ def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[st
 
 
 def main(arguments: TermsArguments):
-    grid = read_grid(arguments.grid)
+    grid = on_sentihood(arguments.grid)
     task = make_task(load_absa_dataset("sentihood", data_dir=arguments.sentihood_dir), "sentihood", 0.0, 0)
-    file = arguments.results_dir / "terms" / f"{grid.name}.json"
-    stored = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    runs = {
-        label: run
-        for label, run in grid.runs.items()
-        if run["model_type"] == "qacg_bert" and run["dataset"] == "sentihood" and "control" not in run
-    }
-    if not runs:
-        raise ValueError(f"grid {arguments.grid} has no QACG-BERT on SentiHood: give another grid")
-    found = {}
-    for label, run in runs.items():
-        set_seed(arguments.seed)
+    before = read_analyses(arguments.results_dir).get("terms", {}).get(grid.name, {})
+    seed, found = grid.seeds[0], {}
+    for label, run in grid.runs.items():
+        set_seed(seed)
         model = untrained(run, task)
+        if "control" in run or not quasi_attentions(model):
+            continue
         batches = list(batches_of_one_length(model, task, run["model_name_or_path"]))
         found[label] = {"before": {**size_of_terms(model, batches), "gradient": gradients(model, batches[0])}}
-        checkpoint = arguments.output_dir / run_name(run) / f"seed-{arguments.seed}"
+        checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
         if (checkpoint / "results.json").is_file():
             trained = QACGBertForSequenceClassification.from_pretrained(checkpoint)
             found[label]["after"] = size_of_terms(trained, batches)
-        elif "after" in stored.get(label, {}):
-            found[label]["after"] = stored[label]["after"]
+        elif "after" in before.get(label, {}):
+            found[label]["after"] = before[label]["after"]
         print(label, {when: [round(r, 3) for r in found[label][when]["ratio"]] for when in found[label]}, flush=True)
-    write_json(file, found)
+    if not found:
+        raise ValueError(f"grid {arguments.grid} has no run with quasi-attention: give another grid")
+    write_analysis(arguments.results_dir, "terms", grid, found)
 
 
 if __name__ == "__main__":

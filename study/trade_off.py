@@ -3,12 +3,11 @@
     python study/trade_off.py study/grids/comparison_sentihood.yaml
 
 Multiplies each probability of "none" by a factor before the most probable label is taken, which takes no training: the
-scores on the test split at each of `FACTORS`. What is stored of trained models that are not there is kept.
+scores on the test split at each of `FACTORS`. What was found before in models that are not there is kept.
 """
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from absa.commands import parse
@@ -16,20 +15,10 @@ from absa.metrics.sentihood.aspect_groups import NONE, Groups
 from absa.metrics.sentihood.figures import DegenerateScoreWarning
 from absa.metrics.sentihood.sentihood_scores import ASPECTS, LABELS, figures_of_groups
 from compare import read_groups
-from grids import STUDY, read_grid
-from trained import look_at_trained
+from results import GridArguments, look_at_trained
 
 FACTORS = {"1": 1.0, "1/2": 1 / 2, "1/4": 1 / 4, "1/8": 1 / 8}
 SCORES = ("strict_accuracy", "macro_f1")
-
-
-@dataclass
-class TradeOffArguments:
-    """Which models."""
-
-    grid: Path = field(metadata={"help": "File of study/grids, on SentiHood."})
-    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
-    results_dir: Path = field(default=STUDY / "results", metadata={"help": "For trade_off/GRID.json."})
 
 
 def scores_at(groups: Groups, factor: float) -> dict[str, float]:
@@ -55,14 +44,5 @@ def shown(looked: Mapping[str, Mapping[str, float]]) -> str:
     return "; ".join(f"{factor}: {point}" for factor, point in zip(looked, points, strict=True))
 
 
-def main(arguments: TradeOffArguments):
-    grid = read_grid(arguments.grid)
-    for label, run in grid.runs.items():
-        if run["dataset"] != "sentihood":
-            raise ValueError(f"grid {arguments.grid}: {label!r} is on {run['dataset']}: give a grid on sentihood")
-    file = arguments.results_dir / "trade_off" / f"{grid.name}.json"
-    look_at_trained(grid, arguments.output_dir, file, look, shown)
-
-
 if __name__ == "__main__":
-    main(parse(TradeOffArguments, "grid"))
+    look_at_trained("trade_off", parse(GridArguments, "grid"), look, shown)
