@@ -19,7 +19,7 @@ from scipy.stats import t
 from absa.commands import parse
 from absa.training.results import percent
 from grids import GRIDS, STUDY, Grid, read_grid, run_name
-from results import read_analyses, read_results
+from results import read_analysis, read_results
 
 ROOT = STUDY.parent
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
@@ -60,10 +60,16 @@ def results_of(grid: Grid, label: str, results: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores_of(grid: Grid, label: str, results: pd.DataFrame, split: str) -> pd.DataFrame:
-    """The main scores of a run on a split, or of its `oracle`, a row for each of its seeds that has them."""
-    names = list(MAIN_SCORES[grid.dataset])
+    """The main scores of a run on a split, or of its `oracle`: a row for each seed that has them, a column a score."""
+    names = MAIN_SCORES[grid.dataset]
     scores = results_of(grid, label, results).reindex(columns=[f"{split}.{name}" for name in names])
-    return scores.set_axis(names, axis="columns").astype(float).dropna(how="all")
+    return scores.set_axis(list(names), axis="columns").astype(float).dropna(how="all")
+
+
+def row_of(grid: Grid, heading: str, label: str, scores: pd.DataFrame, cells: Iterable[str]) -> dict[str, str]:
+    """A row of a table of scores: heading -> cell."""
+    names = MAIN_SCORES[grid.dataset].values()
+    return {heading: label, "seeds": str(len(scores)), **dict(zip(names, cells, strict=True))}
 
 
 def percents(scores: pd.DataFrame) -> list[str]:
@@ -71,37 +77,56 @@ def percents(scores: pd.DataFrame) -> list[str]:
     return [percent(scores[name].tolist()) for name in scores]
 
 
-def headings(grid: Grid, first: str) -> list[str]:
-    """Of a table of the main scores."""
-    return [first, "seeds", *MAIN_SCORES[grid.dataset].values()]
+def difference(
+    name: str, minuend: pd.DataFrame, subtrahend: pd.DataFrame, intervals: Mapping[str, float] | None
+) -> str:
+    """A score of one run minus that of another, in points, means over as many seeds, with its interval if that was
+    found; in bold beyond the 95% of Student's t for trainings that differ by chance alone (equal variances).
+    """
+    seeds, points = len(minuend), minuend[name].mean(skipna=False) - subtrahend[name].mean(skipna=False)
+    if np.isnan(points):
+        return "undefined"
+    cell = f"{100 * points:+.1f}"
+    if intervals is not None:
+        cell += " [{}, {}]".format(*(f"{100 * intervals[f'{name}_{end}']:+.1f}" for end in ("low", "high")))
+    if seeds == 1:
+        return cell
+    error = np.sqrt((minuend[name].var() + subtrahend[name].var()) / seeds)
+    cell += f" ± {100 * error:.1f}"
+    return f"**{cell}**" if abs(points) > error * t.ppf(0.975, 2 * seeds - 2) else cell
 
 
-def lines_of_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; without rows it says so."""
+def table(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table in Markdown from rows of heading -> cell; without rows it says so."""
     if not rows:
         return "Not run.\n"
-    lines = [headings, ["---"] * len(headings), *rows]
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(row.values() for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def scores_table(grid: Grid, results: pd.DataFrame) -> str:
     """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
-    rows = [[label, "", *(figures or [""] * len(MAIN_SCORES[grid.dataset]))] for label, figures in grid.reported.items()]
-    not_run, in_bfloat16, with_results = [], [], 0
+    heading, names = f"{grid.title}, %", MAIN_SCORES[grid.dataset].values()
+    rows = [
+        {heading: label, "seeds": "", **dict(zip(names, figures or [""] * len(names), strict=True))}
+        for label, figures in grid.reported.items()
+    ]
+    trained, not_run, in_bfloat16 = [], [], []
     for label in grid.runs:
         of_run = results_of(grid, label, results)
         if len(of_run):
-            with_results += 1
-            if (of_run["score_precision"] == "bfloat16").any():
+            scores = scores_of(grid, label, results, grid.split)
+            rows.append(row_of(grid, heading, label, scores, percents(scores)))
+            trained.append(label)
+            if "bfloat16" in of_run["score_precision"].tolist():
                 in_bfloat16.append(label)
-            rows.append([label, str(len(of_run)), *percents(scores_of(grid, label, results, grid.split))])
         if seeds := [str(seed) for seed in grid.seeds if seed not in of_run.index]:
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
-    table = lines_of_table(headings(grid, f"{grid.title}, %"), rows) if rows else ""
+    text = table(rows) if rows else ""
     if in_bfloat16:
-        which = "all runs" if len(in_bfloat16) == with_results else "; ".join(in_bfloat16)
-        table += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
-    return table + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
+        which = "all runs" if in_bfloat16 == trained else "; ".join(in_bfloat16)
+        text += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
+    return text + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
 
 
 def oracle_table(grid: Grid, results: pd.DataFrame) -> str:
@@ -109,11 +134,11 @@ def oracle_table(grid: Grid, results: pd.DataFrame) -> str:
     rows = []
     for label in grid.runs:
         best = scores_of(grid, label, results, "oracle")
-        if len(best):
-            chosen = scores_of(grid, label, results, "test").loc[best.index]
-            rows.append([f"{label}, chosen on validation", str(len(chosen)), *percents(chosen)])
-            rows.append([f"{label}, best on test", str(len(best)), *percents(best)])
-    return lines_of_table(headings(grid, f"{grid.title}, %"), rows)
+        chosen = scores_of(grid, label, results, "test").loc[best.index]
+        for which, scores in (("chosen on validation", chosen), ("best on test", best)):
+            if len(best):
+                rows.append(row_of(grid, f"{grid.title}, %", f"{label}, {which}", scores, percents(scores)))
+    return table(rows)
 
 
 def paired_table(grid: Grid, results: pd.DataFrame, analysis: Mapping[str, Mapping]) -> str:
@@ -125,116 +150,90 @@ def paired_table(grid: Grid, results: pd.DataFrame, analysis: Mapping[str, Mappi
     """
     rows = []
     for label, compared in analysis.items():
-        pair = (scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, compared["minus"]))
-        cells = differences(*pair, compared["scores"])
-        rows.append([f"{label} minus {compared['minus']}", str(len(compared["seeds"])), *cells])
-    return lines_of_table(headings(grid, f"{grid.title}, points"), rows)
+        pair = [scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, compared["minus"])]
+        cells = (difference(name, *pair, compared["scores"]) for name in MAIN_SCORES[grid.dataset])
+        rows.append(row_of(grid, f"{grid.title}, points", f"{label} minus {compared['minus']}", pair[0], cells))
+    return table(rows)
 
 
 def differences_table(grid: Grid, results: pd.DataFrame) -> str:
     """Each run minus the grid's first, in points, over the seeds that both have: on the validation split and, where
     the grid's table shows it, the test split. ± is the standard error over trainings, as in `paired_table`.
     """
-    splits = ["validation", "test"] if grid.split == "test" else ["validation"]
     first, *others = grid.runs
     rows = []
     for label in others:
-        for split in splits:
+        for split in ["validation", "test"] if grid.split == "test" else ["validation"]:
             pair = [scores_of(grid, name, results, split) for name in (label, first)]
-            if len(both := pair[0].index.intersection(pair[1].index)):
-                cells = differences(*(scores.loc[both] for scores in pair))
-                rows.append([f"{label}, {split}", str(len(both)), *cells])
-    return lines_of_table(headings(grid, f"minus {first}, points"), rows)
-
-
-def differences(
-    minuend: pd.DataFrame, subtrahend: pd.DataFrame, intervals: Mapping[str, float] | None = None
-) -> list[str]:
-    """A cell for each score: the mean of one run over its seeds minus that of another, in points, with its interval if
-    that was found; in bold where it is beyond the 95% of Student's t for trainings that differ by chance alone (equal
-    variances).
-    """
-    seeds, cells = len(minuend), []
-    for name in minuend:
-        samples = [scores[name].to_numpy() for scores in (minuend, subtrahend)]
-        if np.isnan(samples).any():
-            cells.append("undefined")
-            continue
-        difference = samples[0].mean() - samples[1].mean()
-        cell = f"{100 * difference:+.1f}"
-        if intervals is not None:
-            cell += " [{}, {}]".format(*(f"{100 * intervals[f'{name}_{end}']:+.1f}" for end in ("low", "high")))
-        if seeds > 1:
-            error = np.sqrt(sum(sample.var(ddof=1) / seeds for sample in samples))
-            cell += f" ± {100 * error:.1f}"
-            if abs(difference) > error * t.ppf(0.975, 2 * seeds - 2):
-                cell = f"**{cell}**"
-        cells.append(cell)
-    return cells
+            both = pair[0].index.intersection(pair[1].index)
+            pair = [scores.loc[both] for scores in pair]
+            if len(both):
+                cells = (difference(name, *pair, None) for name in MAIN_SCORES[grid.dataset])
+                rows.append(row_of(grid, f"minus {first}, points", f"{label}, {split}", pair[0], cells))
+    return table(rows)
 
 
 def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     """What `trade_off.py` has found: strict accuracy and macro-F1 at each factor for none, means over seeds."""
-    rows, factors = [], []
+    rows = []
     for label, seeds in analysis.items():
-        factors = list(next(iter(seeds.values())))
-        cells = [
-            ", ".join(percent([looked[factor][name] for looked in seeds.values()]) for name in scores)
-            for factor, scores in next(iter(seeds.values())).items()
-        ]
-        rows.append([label, str(len(seeds)), *cells])
-    first = f"{grid.title}, %: strict accuracy, macro-F1"
-    return lines_of_table([first, "seeds", *(f"none times {factor}" for factor in factors)], rows)
+        row = {f"{grid.title}, %: strict accuracy, macro-F1": label, "seeds": str(len(seeds))}
+        for factor, scores in next(iter(seeds.values())).items():
+            means = (percent([looked[factor][name] for looked in seeds.values()]) for name in scores)
+            row[f"none times {factor}"] = ", ".join(means)
+        rows.append(row)
+    return table(rows)
 
 
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
     """What `terms.py` has found: gate, quasi term and spread of A_quasi by layer, and the quasi term by length."""
-    rows, layers, bins = [], [], []
+    rows = []
     for label, found in analysis.items():
-        if when in found:
-            sizes = found[when]
-            figures = zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True)
-            by_layer = [f"{gate:.3f}, {ratio:.2f}, {spread:.3f}" for gate, ratio, spread in figures]
-            rows.append([label, *by_layer, *(f"{ratio:.2f}" for ratio in sizes["ratio_by_length"].values())])
-            layers = [f"guided layer {number}" for number in range(1, len(by_layer) + 1)]
-            bins = list(sizes["ratio_by_length"])
-    return lines_of_table([f"{when} training: gate, quasi / softmax, spread of A_quasi", *layers, *bins], rows)
+        if sizes := found.get(when):
+            layers = enumerate(zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True), start=1)
+            row = {f"{when} training: gate, quasi / softmax, spread of A_quasi": label}
+            row |= {f"guided layer {n}": "{:.3f}, {:.2f}, {:.3f}".format(*figures) for n, figures in layers}
+            rows.append(row | {length: f"{ratio:.2f}" for length, ratio in sizes["ratio_by_length"].items()})
+    return table(rows)
 
 
 def gradients_table(analysis: Mapping[str, Mapping]) -> str:
     """What `terms.py` has found in untrained models: the gradients of the new weights."""
-    rows, kinds = [], []
+    rows = []
     for label, found in analysis.items():
-        kinds = [kind.replace("_", " ") for kind in found["before"]["gradient"]]
-        rows.append([label, *(f"{gradient:.0e}" for gradient in found["before"]["gradient"].values())])
-    return lines_of_table(["gradient before training", *kinds], rows)
+        gradients = found["before"]["gradient"].items()
+        cells = {kind.replace("_", " "): f"{gradient:.0e}" for kind, gradient in gradients}
+        rows.append({"gradient before training": label, **cells})
+    return table(rows)
 
 
 def apart_table(analysis: Mapping[str, Mapping]) -> str:
     """What `apart.py` has found of each pair of aspects: distance, and how often the right and the other is found."""
-    rows, pairs = [], []
+    rows = []
     for label, seeds in analysis.items():
         for seed, looked in seeds.items():
-            pairs = list(looked)
-            cells = [f"{v['distance']:.2f}: {100 * v['right']:.0f}, {100 * v['other']:.0f}" for v in looked.values()]
-            rows.append([f"{label}, seed {seed}", *cells])
-    return lines_of_table(["distance: right, other in %", *pairs], rows)
+            cells = (f"{v['distance']:.2f}: {100 * v['right']:.0f}, {100 * v['other']:.0f}" for v in looked.values())
+            first = {"distance: right, other in %": f"{label}, seed {seed}"}
+            rows.append(first | dict(zip(looked, cells, strict=True)))
+    return table(rows)
 
 
-def tables_of(grid: Grid, results: pd.DataFrame, analyses: Mapping[str, Mapping]) -> Iterable[tuple[str, str]]:
-    """Name and text of each table of a grid."""
-    paired, trade_off, terms, apart = (
-        analyses.get(name, {}).get(grid.name, {}) for name in ("paired", "trade_off", "terms", "apart")
-    )
-    yield grid.name, scores_table(grid, results)
-    yield f"{grid.name}_oracle", oracle_table(grid, results)
-    yield f"{grid.name}_paired", paired_table(grid, results, paired)
-    yield f"{grid.name}_differences", differences_table(grid, results)
-    yield f"{grid.name}_trade_off", trade_off_table(grid, trade_off)
-    yield f"{grid.name}_before", terms_table(terms, "before")
-    yield f"{grid.name}_after", terms_table(terms, "after")
-    yield f"{grid.name}_gradients", gradients_table(terms)
-    yield f"{grid.name}_apart", apart_table(apart)
+def tables_of(grid: Grid, results: pd.DataFrame, results_dir: Path) -> dict[str, str]:
+    """The tables of a grid, by name."""
+    kinds = ("paired", "trade_off", "terms", "apart")
+    paired, trade_off, terms, apart = (read_analysis(results_dir, kind, grid) for kind in kinds)
+    tables = {
+        "": scores_table(grid, results),
+        "_oracle": oracle_table(grid, results),
+        "_paired": paired_table(grid, results, paired),
+        "_differences": differences_table(grid, results),
+        "_trade_off": trade_off_table(grid, trade_off),
+        "_before": terms_table(terms, "before"),
+        "_after": terms_table(terms, "after"),
+        "_gradients": gradients_table(terms),
+        "_apart": apart_table(apart),
+    }
+    return {grid.name + end: text for end, text in tables.items()}
 
 
 def fill(document: str, results_dir: Path) -> str:
@@ -243,15 +242,17 @@ def fill(document: str, results_dir: Path) -> str:
     Raises:
         ValueError: if it has a place for a table that there is none of.
     """
-    results, analyses = read_results(results_dir), read_analyses(results_dir)
-    tables = dict(table for file in GRIDS for table in tables_of(read_grid(file), results, analyses))
+    results, tables = read_results(results_dir), {}
+    for file in GRIDS:
+        if file.stem in document:
+            tables |= tables_of(read_grid(file), results, results_dir)
 
-    def table(match: re.Match) -> str:
+    def replaced(match: re.Match) -> str:
         if match[2] not in tables:
-            raise ValueError(f"there is no table {match[2]}: name one of {', '.join(tables)}")
+            raise ValueError(f"there is no table {match[2]}: name a grid's, as described in study/report.py")
         return f"{match[1]}\n{tables[match[2]]}\n{match[3]}"
 
-    return TABLE.sub(table, document)
+    return TABLE.sub(replaced, document)
 
 
 def main(arguments: ReportArguments):

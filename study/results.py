@@ -47,18 +47,23 @@ def add_result(results_dir: Path, result: Mapping):
                 file.write(json.dumps(result, allow_nan=False) + "\n")
 
 
-def read_analyses(results_dir: Path) -> dict[str, dict[str, dict]]:
-    """{analysis: {grid: {label of a run: found}}}."""
-    file = results_dir / "analyses.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+def read_analysis(results_dir: Path, analysis: str, grid: Grid) -> dict[str, dict]:
+    """{label of a run: what an analysis has found of it}."""
+    return analyses_in(results_dir).get(analysis, {}).get(grid.name, {})
 
 
 def write_analysis(results_dir: Path, analysis: str, grid: Grid, found: Mapping[str, Mapping]):
     """Puts what an analysis has found of a grid in place of what it found before."""
     with only_here(results_dir):
-        analyses = read_analyses(results_dir)
+        analyses = analyses_in(results_dir)
         analyses.setdefault(analysis, {})[grid.name] = found
         write_json(results_dir / "analyses.json", analyses)
+
+
+def analyses_in(results_dir: Path) -> dict[str, dict[str, dict]]:
+    """All of `analyses.json`."""
+    file = results_dir / "analyses.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 def only_here(results_dir: Path) -> FileLock:
@@ -93,7 +98,7 @@ def look_at_trained(
         tell: what was found -> a line to print.
     """
     grid = on_sentihood(arguments.grid)
-    found = read_analyses(arguments.results_dir).get(analysis, {}).get(grid.name, {})
+    found = read_analysis(arguments.results_dir, analysis, grid)
     for label, run in grid.runs.items():
         for seed in grid.seeds:
             checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"

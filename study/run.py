@@ -12,7 +12,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -44,7 +43,6 @@ class StudyArguments:
     jobs: int = field(default=1, metadata={"help": "Runs at a time; they share the cores."})
     output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Checkpoints and probabilities."})
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder of results.jsonl."})
-    dry_run: bool = field(default=False, metadata={"help": "Print what would be trained."})
 
 
 def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
@@ -77,8 +75,12 @@ def command(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> li
     return [sys.executable, str(ROOT / script[0]), *script[1:], *recipe_words(words)]
 
 
-def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool:
-    """Trains a run and keeps its results; what the run prints is kept beside its checkpoints."""
+def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
+    """Trains a run and keeps its results; what the run prints is kept beside its checkpoints.
+
+    Raises:
+        ChildProcessError: if the training fails.
+    """
     folder = arguments.output_dir / name
     folder.mkdir(parents=True, exist_ok=True)
     environment = {
@@ -92,11 +94,9 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
         words = command(name, seed, run, arguments)
         finished = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
     if finished.returncode:
-        print(f"{name} seed {seed} failed: see {log}", flush=True)
-        return False
+        raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
     add_result(arguments.results_dir, result_of(run, seed, folder, trained_by))
     print(f"{name} seed {seed} is done", flush=True)
-    return True
 
 
 def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> dict:
@@ -149,20 +149,9 @@ def curve(log: Sequence[Mapping]) -> list[dict]:
 def main(arguments: StudyArguments):
     runs = wanted(arguments)
     print(f"{len(runs)} runs to train")
-    if arguments.dry_run:
-        for (name, seed), run in runs.items():
-            print(" ".join(command(name, seed, run, arguments)))
-        return
-    failed = threading.Event()
-
-    def work(name: str, seed: int, run: Mapping):
-        if not failed.is_set() and not train(name, seed, run, arguments):
-            failed.set()  # what went wrong would do so in the others too, or needs a look
-
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        list(pool.map(lambda key: work(*key, runs[key]), runs))
-    if failed.is_set():
-        sys.exit(1)
+        # Where one fails, those that have not begun are cancelled: the same would go wrong there, or needs a look.
+        list(pool.map(lambda key: train(*key, runs[key], arguments), runs))
 
 
 if __name__ == "__main__":
