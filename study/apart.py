@@ -7,7 +7,6 @@ model finds that one, and how often the other. The distance is that of the two c
 mean over all pairs, so that 1 is neither near nor far. What was found before in models that are not there is kept.
 """
 
-from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from absa.commands import parse
 from absa.metrics.sentihood.aspect_groups import NONE, Groups
 from absa.metrics.sentihood.sentihood_scores import ASPECTS, LABELS
 from compare import read_groups
-from grids import read_grid
 from results import GridArguments, look_at_trained
 
 
@@ -57,18 +55,5 @@ def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     return looked
 
 
-def worst(looked: Mapping[str, Mapping[str, float]]) -> str:
-    """The pair of which the other one is found most often, as a line."""
-    pair, shares = max(looked.items(), key=lambda item: item[1]["other"])
-    return f"{pair}: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-
-
-def main(arguments: GridArguments):
-    for label, run in read_grid(arguments.grid).runs.items():
-        if run.get("auxiliary_sentence", True):
-            raise ValueError(f"grid {arguments.grid}: {label!r} has auxiliary sentences: give runs without them")
-    look_at_trained("apart", arguments, look, worst)
-
-
 if __name__ == "__main__":
-    main(parse(GridArguments, "grid"))
+    look_at_trained("apart", parse(GridArguments, "grid"), look)

@@ -22,6 +22,7 @@ from grids import GRIDS, STUDY, Grid, read_grid, run_name
 from results import read_analysis, read_results
 
 ROOT = STUDY.parent
+Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 MAIN_SCORES = {
     "sentihood": {
@@ -53,17 +54,16 @@ class ReportArguments:
     )
 
 
-def results_of(grid: Grid, label: str, results: pd.DataFrame) -> pd.DataFrame:
-    """The results of a run, a row for each of its seeds that has been trained."""
-    keys = [(run_name(grid.runs[label]), seed) for seed in grid.seeds]
-    return results[results.index.isin(keys)].droplevel("run")
+def results_of(grid: Grid, label: str, results: Results) -> dict[int, dict]:
+    """The results of a run with each of its seeds that have been trained."""
+    name = run_name(grid.runs[label])
+    return {seed: results[name, seed] for seed in grid.seeds if (name, seed) in results}
 
 
-def scores_of(grid: Grid, label: str, results: pd.DataFrame, split: str) -> pd.DataFrame:
+def scores_of(grid: Grid, label: str, results: Results, split: str) -> pd.DataFrame:
     """The main scores of a run on a split, or of its `oracle`: a row for each seed that has them, a column a score."""
-    names = MAIN_SCORES[grid.dataset]
-    scores = results_of(grid, label, results).reindex(columns=[f"{split}.{name}" for name in names])
-    return scores.set_axis(list(names), axis="columns").astype(float).dropna(how="all")
+    by_seed = {seed: result[split] for seed, result in results_of(grid, label, results).items() if result[split]}
+    return pd.DataFrame(by_seed, index=list(MAIN_SCORES[grid.dataset]), dtype=float).T
 
 
 def row_of(grid: Grid, heading: str, label: str, scores: pd.DataFrame, cells: Iterable[str]) -> dict[str, str]:
@@ -104,7 +104,7 @@ def table(rows: Sequence[Mapping[str, str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def scores_table(grid: Grid, results: pd.DataFrame) -> str:
+def scores_table(grid: Grid, results: Results) -> str:
     """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
     heading, names = f"{grid.title}, %", MAIN_SCORES[grid.dataset].values()
     rows = [
@@ -114,13 +114,13 @@ def scores_table(grid: Grid, results: pd.DataFrame) -> str:
     trained, not_run, in_bfloat16 = [], [], []
     for label in grid.runs:
         of_run = results_of(grid, label, results)
-        if len(of_run):
+        if of_run:
             scores = scores_of(grid, label, results, grid.split)
             rows.append(row_of(grid, heading, label, scores, percents(scores)))
             trained.append(label)
-            if "bfloat16" in of_run["score_precision"].tolist():
+            if any(result["score_precision"] == "bfloat16" for result in of_run.values()):
                 in_bfloat16.append(label)
-        if seeds := [str(seed) for seed in grid.seeds if seed not in of_run.index]:
+        if seeds := [str(seed) for seed in grid.seeds if seed not in of_run]:
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
     text = table(rows) if rows else ""
     if in_bfloat16:
@@ -129,7 +129,7 @@ def scores_table(grid: Grid, results: pd.DataFrame) -> str:
     return text + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
 
 
-def oracle_table(grid: Grid, results: pd.DataFrame) -> str:
+def oracle_table(grid: Grid, results: Results) -> str:
     """For the runs that kept both: the scores of the checkpoint chosen on validation, and of the one best on test."""
     rows = []
     for label in grid.runs:
@@ -141,7 +141,7 @@ def oracle_table(grid: Grid, results: pd.DataFrame) -> str:
     return table(rows)
 
 
-def paired_table(grid: Grid, results: pd.DataFrame, analysis: Mapping[str, Mapping]) -> str:
+def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
     """The differences of the pairs that `compare.py` has compared, in points: [interval] over sentences for these
     trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds).
 
@@ -156,7 +156,7 @@ def paired_table(grid: Grid, results: pd.DataFrame, analysis: Mapping[str, Mappi
     return table(rows)
 
 
-def differences_table(grid: Grid, results: pd.DataFrame) -> str:
+def differences_table(grid: Grid, results: Results) -> str:
     """Each run minus the grid's first, in points, over the seeds that both have: on the validation split and, where
     the grid's table shows it, the test split. ± is the standard error over trainings, as in `paired_table`.
     """
@@ -218,7 +218,7 @@ def apart_table(analysis: Mapping[str, Mapping]) -> str:
     return table(rows)
 
 
-def tables_of(grid: Grid, results: pd.DataFrame, results_dir: Path) -> dict[str, str]:
+def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
     kinds = ("paired", "trade_off", "terms", "apart")
     paired, trade_off, terms, apart = (read_analysis(results_dir, kind, grid) for kind in kinds)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pandas as pd
 from filelock import FileLock
 
 from absa.training.results import write_json
@@ -25,24 +24,24 @@ class GridArguments:
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder with results.jsonl and analyses.json."})
 
 
-def read_results(results_dir: Path) -> pd.DataFrame:
-    """A row for each run that has been trained, by its name and seed; columns of scores are like "test.macro_f1".
+def read_results(results_dir: Path) -> dict[tuple[str, int], dict]:
+    """(name, seed) -> what is kept of each run that has been trained.
 
     Raises:
         ValueError: if a run stands in the table twice.
     """
     file = results_dir / "results.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    results = [json.loads(line) for line in lines]
-    keys = [(run_name(result["arguments"]), result["seed"]) for result in results]
-    index = pd.MultiIndex.from_tuples(keys, names=["run", "seed"])
-    return pd.json_normalize(results).set_index(index, verify_integrity=True)
+    results = {(run_name(result["arguments"]), result["seed"]): result for result in map(json.loads, lines)}
+    if len(results) < len(lines):
+        raise ValueError(f"{file} has {len(lines)} lines of {len(results)} runs: keep one line a run and seed")
+    return results
 
 
 def add_result(results_dir: Path, result: Mapping):
     """Appends a line to `results.jsonl`, if no other process has trained that run in the meantime."""
     with only_here(results_dir):
-        if (run_name(result["arguments"]), result["seed"]) not in read_results(results_dir).index:
+        if (run_name(result["arguments"]), result["seed"]) not in read_results(results_dir):
             with (results_dir / "results.jsonl").open("a", encoding="utf-8") as file:
                 file.write(json.dumps(result, allow_nan=False) + "\n")
 
@@ -72,21 +71,7 @@ def only_here(results_dir: Path) -> FileLock:
     return FileLock(results_dir / ".lock")
 
 
-def on_sentihood(file: Path) -> Grid:
-    """A grid whose runs are on SentiHood, as most analyses want it.
-
-    Raises:
-        ValueError: if they are not.
-    """
-    grid = read_grid(file)
-    if grid.dataset != "sentihood":
-        raise ValueError(f"grid {file} is on {grid.dataset}: give a grid on sentihood")
-    return grid
-
-
-def look_at_trained(
-    analysis: str, arguments: GridArguments, look: Callable[[Path], dict], tell: Callable[[dict], str]
-):
+def look_at_trained(analysis: str, arguments: GridArguments, look: Callable[[Path], dict]):
     """Looks at each checkpoint of a grid that is in `output_dir`, and writes {label: {seed: found}} as an analysis.
 
     What the analysis has found before in checkpoints that are not there is kept.
@@ -95,14 +80,13 @@ def look_at_trained(
         analysis: its name.
         arguments: the grid, and the places.
         look: folder of a checkpoint -> what is kept of it.
-        tell: what was found -> a line to print.
     """
-    grid = on_sentihood(arguments.grid)
+    grid = read_grid(arguments.grid)
     found = read_analysis(arguments.results_dir, analysis, grid)
     for label, run in grid.runs.items():
         for seed in grid.seeds:
             checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
             if (checkpoint / "results.json").is_file():
                 found.setdefault(label, {})[str(seed)] = looked = look(checkpoint)
-                print(f"{label}, seed {seed}: {tell(looked)}", flush=True)
+                print(f"{label}, seed {seed}: {looked}", flush=True)
     write_analysis(arguments.results_dir, analysis, grid, found)

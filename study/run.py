@@ -61,7 +61,7 @@ def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
             for label, run in grid.runs.items():
                 if not arguments.runs or label in arguments.runs:
                     asked.setdefault((run_name(run), seed), run)
-    trained = read_results(arguments.results_dir).index
+    trained = read_results(arguments.results_dir)
     return {key: run for key, run in asked.items() if key not in trained}
 
 

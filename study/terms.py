@@ -24,10 +24,10 @@ from absa.tasks.classification import Task, make_task
 from absa.training.optimisation import NEW_MODULES
 from absa.training.run import features
 from datasets_scripts import load_absa_dataset
-from grids import run_name
+from grids import read_grid, run_name
 from modeling_qacg_bert import QACGBertForSequenceClassification
 from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention
-from results import GridArguments, on_sentihood, read_analysis, write_analysis
+from results import GridArguments, read_analysis, write_analysis
 
 LENGTHS = {20: "n <= 20", 40: "n <= 40", 60: "n <= 60", np.inf: "n > 60"}  # tokens up to which a bin goes
 SIZES = ["gate", "ratio", "spread"]
@@ -127,7 +127,9 @@ def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[st
 
 
 def main(arguments: TermsArguments):
-    grid = on_sentihood(arguments.grid)
+    grid = read_grid(arguments.grid)
+    if grid.dataset != "sentihood":
+        raise ValueError(f"grid {arguments.grid} is on {grid.dataset}: give a grid on sentihood")
     task = make_task(load_absa_dataset("sentihood", data_dir=arguments.sentihood_dir), "sentihood", 0.0, 0)
     before = read_analysis(arguments.results_dir, "terms", grid)
     seed, found = grid.seeds[0], {}

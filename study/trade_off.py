@@ -7,7 +7,6 @@ scores on the test split at each of `FACTORS`. What was found before in models t
 """
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 
 from absa.commands import parse
@@ -38,11 +37,5 @@ def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     return {name: scores_at(groups, factor) for name, factor in FACTORS.items()}
 
 
-def shown(looked: Mapping[str, Mapping[str, float]]) -> str:
-    """What was found, as a line."""
-    points = (", ".join(f"{100 * scores[score]:.1f}" for score in SCORES) for scores in looked.values())
-    return "; ".join(f"{factor}: {point}" for factor, point in zip(looked, points, strict=True))
-
-
 if __name__ == "__main__":
-    look_at_trained("trade_off", parse(GridArguments, "grid"), look, shown)
+    look_at_trained("trade_off", parse(GridArguments, "grid"), look)

@@ -10,8 +10,6 @@ from safetensors.torch import save_file
 
 import apart
 import compare
-import grids
-import results
 from absa.metrics.sentihood.sentihood_scores import ASPECTS, LABELS
 
 
@@ -43,10 +41,3 @@ def test_a_checkpoint_that_finds_general_for_price(tmp_path: Path):
     looked = apart.look(tmp_path)
     assert looked["general, price"] == {"distance": pytest.approx(1), "right": 0.5, "other": 0.5}
     assert looked["general, safety"] == {"distance": pytest.approx(1), "right": 0.5, "other": 0}
-    assert apart.worst(looked) == "general, price: distance 1.00, right 0.50, other 0.50"
-
-
-def test_a_grid_with_auxiliary_sentences(tmp_path: Path):
-    arguments = results.GridArguments(grids.STUDY / "grids" / "controls.yaml", tmp_path, tmp_path)
-    with pytest.raises(ValueError, match=r"controls\.yaml: 'QACG-BERT' has auxiliary sentences"):
-        apart.main(arguments)

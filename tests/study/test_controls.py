@@ -97,8 +97,3 @@ def test_a_moving_average_that_was_stopped(tmp_path: Path):
     (tmp_path / "seed-42" / "LOCATION1-price" / "checkpoint-3").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"moving_average cannot go on from the checkpoints in .*seed-42: remove it"):
         check(tmp_path / "seed-42")
-
-
-def test_unknown_control():
-    with pytest.raises(ValueError, match="control=context_in_output: give one of context_in_input, moving_average"):
-        controls.main(["context_in_output"])

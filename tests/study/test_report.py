@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 import grids
@@ -15,7 +14,7 @@ RUNS = {
 }
 
 
-def table_of(folder: Path, *lines: dict) -> pd.DataFrame:
+def table_of(folder: Path, *lines: dict) -> report.Results:
     """Results of runs of which every score but one is the same figure."""
     for line in lines:
         for split in {"validation", "test"} & line.keys():

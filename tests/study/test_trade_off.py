@@ -21,4 +21,3 @@ def test_what_turns_right_at_which_factor(tmp_path: Path):
     looked = trade_off.look(tmp_path)
     for score in trade_off.SCORES:  # a text of which nothing is found has precision 0
         assert [scores[score] for scores in looked.values()] == pytest.approx([1 / 3, 2 / 3, 1, 1])
-    assert trade_off.shown(looked) == "1: 33.3, 33.3; 1/2: 66.7, 66.7; 1/4: 100.0, 100.0; 1/8: 100.0, 100.0"
