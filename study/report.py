@@ -62,8 +62,10 @@ def results_of(grid: Grid, label: str, results: Results) -> dict[int, dict]:
 
 def scores_of(grid: Grid, label: str, results: Results, split: str) -> pd.DataFrame:
     """The main scores of a run on a split, or of its `oracle`: a row for each seed that has them, a column a score."""
-    by_seed = {seed: result[split] for seed, result in results_of(grid, label, results).items() if result[split]}
-    return pd.DataFrame(by_seed, index=list(MAIN_SCORES[grid.dataset]), dtype=float).T
+    names = list(MAIN_SCORES[grid.dataset])
+    scored = {seed: result[split] for seed, result in results_of(grid, label, results).items() if result[split]}
+    by_seed = {seed: [scores[name] for name in names] for seed, scores in scored.items()}
+    return pd.DataFrame.from_dict(by_seed, orient="index", columns=names, dtype=float)
 
 
 def row_of(grid: Grid, heading: str, label: str, scores: pd.DataFrame, cells: Iterable[str]) -> dict[str, str]:
@@ -100,7 +102,8 @@ def table(rows: Sequence[Mapping[str, str]]) -> str:
     """A table in Markdown from rows of heading -> cell; without rows it says so."""
     if not rows:
         return "Not run.\n"
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *(row.values() for row in rows)]
+    headings = list(rows[0])
+    lines = [headings, ["---"] * len(headings), *([row[heading] for heading in headings] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
