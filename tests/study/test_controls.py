@@ -78,8 +78,11 @@ def test_what_is_saved_is_the_average_that_was_chosen(tiny_bert: Path, tiny_sent
     words = ["--dataset", "sentihood", "--data_dir", tiny_sentihood, "--model_name_or_path", tiny_bert, "--seeds", "1"]
     words += ["--num_train_epochs", "2", "--per_device_train_batch_size", "8", "--learning_rate", "5e-3"]
     logs = {}
-    for name, script in {"plain": ["run_absa.py"], "average": ["study/controls.py", "moving_average"]}.items():
-        run_here(f"examples/{script[0]}", *script[1:], *words, "--output_dir", tmp_path / name)
+    for name, script in {
+        "plain": ["examples/run_absa.py"],
+        "average": ["study/controls.py", "moving_average"],
+    }.items():
+        run_here(*script, *words, "--output_dir", tmp_path / name)
         result = json.loads((tmp_path / name / "seed-1" / "results.json").read_text())
         training = result["training"]["model"]
         logs[name] = {entry["step"]: entry for entry in training["log"] if "eval_loss" in entry}
