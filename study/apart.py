@@ -4,11 +4,9 @@
 
 For each pair of aspects, over the groups of the validation split of which gold names one of the two: how often the
 model finds that one, and how often the other. The distance is that of the two context embeddings, as a share of the
-mean over all pairs, so that 1 is neither near nor far. What is stored of trained models that are not there is kept.
+mean over all pairs, so that 1 is neither near nor far. What was found before in models that are not there is kept.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 
@@ -20,17 +18,7 @@ from absa.commands import parse
 from absa.metrics.aspect_groups import NONE, Groups
 from absa.metrics.sentihood import ASPECTS, LABELS
 from compare import read_groups
-from grids import STUDY, read_grid
-from trained import look_at_trained
-
-
-@dataclass
-class ApartArguments:
-    """Which models."""
-
-    grid: Path = field(metadata={"help": "File of study/grids, on SentiHood, without auxiliary sentences."})
-    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
-    results_dir: Path = field(default=STUDY / "results", metadata={"help": "For apart/GRID.json."})
+from results import GridArguments, look_at_trained
 
 
 def taken_for_another(groups: Groups, first: int, second: int) -> tuple[float, float]:
@@ -67,24 +55,5 @@ def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     return looked
 
 
-def worst(looked: Mapping[str, Mapping[str, float]]) -> str:
-    """The pair of which the other one is found most often, as a line."""
-    pair, shares = max(looked.items(), key=lambda item: item[1]["other"])
-    return f"{pair}: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-
-
-def main(arguments: ApartArguments):
-    grid = read_grid(arguments.grid)
-    for label, run in grid.runs.items():
-        guided = run["model_type"] != "bert"
-        if run["dataset"] != "sentihood" or not guided or run.get("auxiliary_sentence", True):
-            raise ValueError(
-                f"grid {arguments.grid}: {label!r} is no context-guided model without auxiliary sentences "
-                "on SentiHood: give study/grids/contexts_apart.yaml"
-            )
-    file = arguments.results_dir / "apart" / f"{grid.name}.json"
-    look_at_trained(grid, arguments.output_dir, file, look, worst)
-
-
 if __name__ == "__main__":
-    main(parse(ApartArguments, "grid"))
+    look_at_trained("apart", parse(GridArguments, "grid"), look)

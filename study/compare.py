@@ -20,34 +20,21 @@ from absa.commands import parse
 from absa.metrics.aspect_groups import Groups, aspect_groups
 from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import DegenerateScoreWarning
-from absa.training.results import write_json
-from grids import STUDY, read_grid, run_name
+from grids import read_grid, run_name
+from results import GridArguments, write_analysis
+
+ANSWERS = "test_probabilities.parquet"
 
 
 @dataclass
-class CompareArguments:
+class CompareArguments(GridArguments):
     """Which pairs, and where their runs are."""
 
-    grid: Path = field(metadata={"help": "File of study/grids, with `paired` runs."})
-    seeds: list[int] | None = field(
-        default=None, metadata={"help": "Of both models (default: of the grid's those that both have)."}
-    )
-    output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Where run.py has put the runs."})
-    results_dir: Path = field(default=STUDY / "results", metadata={"help": "For paired/GRID.json."})
     resamples: int = field(default=10_000, metadata={"help": "Of the test sentences."})
 
 
 def read_groups(file: Path, aspects: Sequence[str], labels: Sequence[str]) -> Groups:
-    """What a run answered, in groups as the metric takes them.
-
-    Raises:
-        FileNotFoundError: if the run is not there.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(
-            f"{file} does not exist: train the run with study/run.py (which skips what has a file in its "
-            "--results_dir), or give the --output_dir or the --seeds that are there"
-        )
+    """What a run answered, in groups as the metric takes them."""
     rows = pd.read_parquet(file)
     columns = {f"{name}s": rows[name].tolist() for name in ("id", "target", "aspect", "label")}
     probabilities = rows[[f"p_{label}" for label in labels]].to_numpy()
@@ -64,7 +51,6 @@ def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: i
     Returns:
         `<score>`, `<score>_low` and `<score>_high`, as fractions.
     Raises:
-        FileNotFoundError: if a run is not there.
         ValueError: if the files are about different sentences.
     """
     metric = importlib.import_module(f"absa.metrics.{dataset}")
@@ -92,23 +78,18 @@ def main(arguments: CompareArguments):
         raise ValueError(f"grid {arguments.grid} has no `paired` runs to compare: add them, or give another grid")
     compared = {}
     for label, other in grid.paired.items():
-        by_seed = {
-            seed: [
-                arguments.output_dir / run_name(grid.runs[name]) / f"seed-{seed}" / "test_probabilities.parquet"
-                for name in (label, other)
-            ]
-            for seed in arguments.seeds or grid.seeds
-        }
-        there = [seed for seed, pair in by_seed.items() if all(file.is_file() for file in pair)]
-        seeds = arguments.seeds or there or grid.seeds  # where there is none, it is said which files are missing
-        files = list(zip(*(by_seed[seed] for seed in seeds), strict=True))
-        differences = paired_difference(grid.runs[label]["dataset"], files, arguments.resamples)
-        compared[label] = {"minus": other, "seeds": seeds, "resamples": arguments.resamples, "scores": differences}
-        for name, value in differences.items():
+        folders = [arguments.output_dir / run_name(grid.runs[name]) for name in (label, other)]
+        by_seed = {seed: [folder / f"seed-{seed}" / ANSWERS for folder in folders] for seed in grid.seeds}
+        by_seed = {seed: files for seed, files in by_seed.items() if all(file.is_file() for file in files)}
+        if not by_seed:
+            raise FileNotFoundError(f"{folders[0]} and {folders[1]} have no seed in common: train them with run.py")
+        scores = paired_difference(grid.dataset, list(zip(*by_seed.values(), strict=True)), arguments.resamples)
+        compared[label] = {"minus": other, "seeds": list(by_seed), "resamples": arguments.resamples, "scores": scores}
+        for name in scores:
             if not name.endswith(("_low", "_high")):
-                bounds = ", ".join(f"{100 * differences[f'{name}_{end}']:+.1f}" for end in ("low", "high"))
-                print(f"{label} minus {other}: {name} {100 * value:+.1f} [{bounds}]")
-    write_json(arguments.results_dir / "paired" / f"{grid.name}.json", compared)
+                value, low, high = (f"{100 * scores[name + end]:+.1f}" for end in ("", "_low", "_high"))
+                print(f"{label} minus {other}: {name} {value} [{low}, {high}]")
+    write_analysis(arguments.results_dir, "paired", grid, compared)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import torch
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from transformers import PreTrainedModel
 
-from absa.training import run as run_absa
+from absa.training import run
+from absa.training.arguments import parse_arguments
 
 
 def context_in_input(model: PreTrainedModel):
@@ -77,21 +78,12 @@ CONTROLS = {"context_in_input": context_in_input, "moving_average": moving_avera
 def main(argv: list[str]):
     if not argv or argv[0] not in CONTROLS:
         raise ValueError(f"control={argv[0] if argv else ''}: give one of {', '.join(CONTROLS)}")
-    load_model, check_same_run = run_absa.load_model, run_absa.check_same_run
-
-    def load_control(*arguments):
-        model = load_model(*arguments)
-        CONTROLS[argv[0]](model)
-        return model
-
-    def check_same_control(folder: Path, described: dict, own: Path):
-        check_same_run(folder, {**described, "control": argv[0]}, own)
-        if argv[0] == "moving_average":
-            check_not_begun(own)
-
-    run_absa.load_model = load_control
-    run_absa.check_same_run = check_same_control
-    run_absa.main(argv[1:])
+    control, *argv = argv
+    if control == "moving_average":
+        _, _, training_arguments = parse_arguments(argv)
+        for seed in training_arguments.seeds:
+            check_not_begun(Path(training_arguments.output_dir) / f"seed-{seed}")
+    run.main(argv, prepare=CONTROLS[control], control=control)
 
 
 if __name__ == "__main__":

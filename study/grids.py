@@ -1,7 +1,7 @@
 """The runs of the study: grids of `grids/*.yaml` over what `budget.yaml` gives to all."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -10,9 +10,7 @@ STUDY = Path(__file__).resolve().parent
 GRIDS = sorted((STUDY / "grids").glob("*.yaml"))
 BUDGET = yaml.safe_load((STUDY / "budget.yaml").read_text(encoding="utf-8"))
 DATASETS = ("sentihood", "semeval2014")
-FIELDS = {"title", "split", "seeds", "arguments", "runs", "reported", "paired"}
 UNNAMED = ("dataset", "model_type", "oracle")  # the first two are in the name anyhow, the last changes no answer
-MODEL_TYPES = ("qacg_bert", "cg_bert", "bert")
 
 
 @dataclass(frozen=True)
@@ -35,45 +33,33 @@ class Grid:
     split: str
     seeds: list[int]
     runs: Mapping[str, Mapping]
-    reported: Mapping[str, list[str]]
-    paired: Mapping[str, str]
+    reported: Mapping[str, list[str]] = field(default_factory=dict)
+    paired: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def dataset(self) -> str:
+        """Of all its runs."""
+        return next(iter(self.runs.values()))["dataset"]
 
 
 def read_grid(file: Path) -> Grid:
     """A grid with the arguments of each run complete.
 
     Raises:
-        FileNotFoundError, ValueError: naming the file and what is wrong with it.
+        TypeError: if a field is missing or unknown.
+        ValueError: if the runs would not fit into one table, which would be empty without a word.
     """
-    if not file.is_file():
-        raise FileNotFoundError(f"grid {file} does not exist: there are {', '.join(map(str, GRIDS))}")
     fields = yaml.safe_load(file.read_text(encoding="utf-8"))
-    if not isinstance(fields, dict):
-        raise ValueError(f"grid {file} is no mapping: see its neighbours")
-    for name in {"arguments", "runs", "reported", "paired"} & set(fields):
-        if not isinstance(fields[name], dict):
-            raise ValueError(f"grid {file} has {name}={fields[name]}: a mapping is wanted, {{}} for an empty one")
-    missing, unknown = {"title", "split", "seeds", "runs"} - set(fields), set(fields) - FIELDS
-    if missing or unknown:
-        raise ValueError(f"grid {file} lacks {sorted(missing)} and holds {sorted(unknown)}: see its neighbours")
-    if fields["split"] not in ("validation", "test"):
-        raise ValueError(f"grid {file} has split={fields['split']}: validation or test")
-    paired = fields.get("paired", {})
-    for label in [*paired, *paired.values()]:
-        if label not in fields["runs"]:
-            raise ValueError(f"grid {file} pairs {label!r}, which is none of its runs {list(fields['runs'])}")
-    common = {**BUDGET, **fields.get("arguments", {})}
-    for label, changes in fields["runs"].items():
-        if not isinstance(changes, dict):
-            raise ValueError(f"grid {file}: {label!r} is {changes}: a mapping is wanted, {{}} for an empty one")
-    runs = {label: {**common, **changes} for label, changes in fields["runs"].items()}
-    for label, run in runs.items():
-        for name, allowed in (("dataset", DATASETS), ("model_type", MODEL_TYPES)):
-            if run.get(name) not in allowed:
-                raise ValueError(f"grid {file}: {label!r} has {name}={run.get(name)}: one of {', '.join(allowed)}")
-    if len({run["dataset"] for run in runs.values()}) > 1:
-        raise ValueError(f"grid {file} has runs on both data sets, whose scores fit into no one table: make two grids")
-    return Grid(file.stem, fields["title"], fields["split"], fields["seeds"], runs, fields.get("reported", {}), paired)
+    common = {**BUDGET, **fields.pop("arguments", {})}
+    fields["runs"] = {label: {**common, **changes} for label, changes in fields["runs"].items()}
+    grid = Grid(file.stem, **fields)
+    if grid.split not in ("validation", "test"):
+        raise ValueError(f"grid {file} has split={grid.split}: give validation or test")
+    datasets = {run.get("dataset") for run in grid.runs.values()}
+    if len(datasets) != 1 or not datasets <= set(DATASETS):
+        found = ", ".join(sorted(map(str, datasets)))
+        raise ValueError(f"grid {file} has runs on dataset={found}: give runs on one of {', '.join(DATASETS)}")
+    return grid
 
 
 def run_name(arguments: Mapping) -> str:

@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/accuracy.md`, and of the README, from the results files of the study.
+"""Writes the tables of `docs/accuracy.md`, and of the README, from what the study has found.
 
     python study/report.py
 
@@ -7,21 +7,22 @@ A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a gri
 is left as it is.
 """
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from scipy.stats import t
 
 from absa.commands import parse
 from absa.training.results import percent
 from grids import GRIDS, STUDY, Grid, read_grid, run_name
+from results import read_analysis, read_results
 
 ROOT = STUDY.parent
+Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 MAIN_SCORES = {
     "sentihood": {
@@ -46,197 +47,196 @@ MAIN_SCORES = {
 class ReportArguments:
     """From where, and into what."""
 
-    results_dir: Path = field(default=STUDY / "results", metadata={"help": "Where run.py has put the results files."})
+    results_dir: Path = field(default=STUDY, metadata={"help": "Folder with results.jsonl and analyses.json."})
     documents: list[Path] = field(
         default_factory=lambda: [ROOT / "docs" / "accuracy.md", ROOT / "README.md"],
         metadata={"help": "The documents with the tables."},
     )
 
 
-def results_of(grid: Grid, label: str, results_dir: Path) -> list[dict]:
+def results_of(grid: Grid, label: str, results: Results) -> dict[int, dict]:
     """The results of a run with each of its seeds that have been trained."""
-    folder = results_dir / run_name(grid.runs[label])
-    files = [folder / f"seed-{seed}.json" for seed in grid.seeds]
-    return [json.loads(file.read_text(encoding="utf-8")) for file in files if file.is_file()]
+    name = run_name(grid.runs[label])
+    return {seed: results[name, seed] for seed in grid.seeds if (name, seed) in results}
 
 
-def scores_of(grid: Grid) -> Mapping[str, str]:
-    """The main scores of a grid's data and their headings."""
-    return MAIN_SCORES[next(iter(grid.runs.values()))["dataset"]]
+def scores_of(grid: Grid, label: str, results: Results, split: str) -> pd.DataFrame:
+    """The main scores of a run on a split, or of its `oracle`: a row for each seed that has them, a column a score."""
+    names = list(MAIN_SCORES[grid.dataset])
+    scored = {seed: result[split] for seed, result in results_of(grid, label, results).items() if result[split]}
+    by_seed = {seed: [scores[name] for name in names] for seed, scores in scored.items()}
+    return pd.DataFrame.from_dict(by_seed, orient="index", columns=names, dtype=float)
 
 
-def lines_of_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; without rows it says so."""
+def row_of(grid: Grid, heading: str, label: str, scores: pd.DataFrame, cells: Iterable[str]) -> dict[str, str]:
+    """A row of a table of scores: heading -> cell."""
+    names = MAIN_SCORES[grid.dataset].values()
+    return {heading: label, "seeds": str(len(scores)), **dict(zip(names, cells, strict=True))}
+
+
+def percents(scores: pd.DataFrame) -> list[str]:
+    """A cell for each score: mean (standard deviation) over the seeds."""
+    return [percent(scores[name].tolist()) for name in scores]
+
+
+def difference(
+    name: str, minuend: pd.DataFrame, subtrahend: pd.DataFrame, intervals: Mapping[str, float] | None
+) -> str:
+    """A score of one run minus that of another, in points, means over as many seeds, with its interval if that was
+    found; in bold beyond the 95% of Student's t for trainings that differ by chance alone (equal variances).
+    """
+    seeds, points = len(minuend), minuend[name].mean(skipna=False) - subtrahend[name].mean(skipna=False)
+    if np.isnan(points):
+        return "undefined"
+    cell = f"{100 * points:+.1f}"
+    if intervals is not None:
+        cell += " [{}, {}]".format(*(f"{100 * intervals[f'{name}_{end}']:+.1f}" for end in ("low", "high")))
+    if seeds == 1:
+        return cell
+    error = np.sqrt((minuend[name].var() + subtrahend[name].var()) / seeds)
+    cell += f" ± {100 * error:.1f}"
+    return f"**{cell}**" if abs(points) > error * t.ppf(0.975, 2 * seeds - 2) else cell
+
+
+def table(rows: Sequence[Mapping[str, str]]) -> str:
+    """A table in Markdown from rows of heading -> cell; without rows it says so."""
     if not rows:
         return "Not run.\n"
-    lines = [headings, ["---"] * len(headings), *rows]
+    headings = list(rows[0])
+    lines = [headings, ["---"] * len(headings), *([row[heading] for heading in headings] for row in rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def scores_table(grid: Grid, results_dir: Path) -> str:
+def scores_table(grid: Grid, results: Results) -> str:
     """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
-    scores = scores_of(grid)
-    rows = [[label, "", *(figures or [""] * len(scores))] for label, figures in grid.reported.items()]
-    not_run, in_bfloat16, with_results = [], [], 0
+    heading, names = f"{grid.title}, %", MAIN_SCORES[grid.dataset].values()
+    rows = [
+        {heading: label, "seeds": "", **dict(zip(names, figures or [""] * len(names), strict=True))}
+        for label, figures in grid.reported.items()
+    ]
+    trained, not_run, in_bfloat16 = [], [], []
     for label in grid.runs:
-        results = results_of(grid, label, results_dir)
-        if results:
-            with_results += 1
-            if any(result["score_precision"] == "bfloat16" for result in results):
+        of_run = results_of(grid, label, results)
+        if of_run:
+            scores = scores_of(grid, label, results, grid.split)
+            rows.append(row_of(grid, heading, label, scores, percents(scores)))
+            trained.append(label)
+            if any(result["score_precision"] == "bfloat16" for result in of_run.values()):
                 in_bfloat16.append(label)
-            rows.append(
-                [label, str(len(results)), *(percent([r[grid.split][name] for r in results]) for name in scores)]
-            )
-        if len(results) < len(grid.seeds):
-            seeds = [str(seed) for seed in grid.seeds if seed not in [result["seed"] for result in results]]
+        if seeds := [str(seed) for seed in grid.seeds if seed not in of_run]:
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
-    table = lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows) if rows else ""
+    text = table(rows) if rows else ""
     if in_bfloat16:
-        which = "all runs" if len(in_bfloat16) == with_results else "; ".join(in_bfloat16)
-        table += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
-    return table + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
+        which = "all runs" if in_bfloat16 == trained else "; ".join(in_bfloat16)
+        text += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
+    return text + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
 
 
-def oracle_table(grid: Grid, results_dir: Path) -> str:
+def oracle_table(grid: Grid, results: Results) -> str:
     """For the runs that kept both: the scores of the checkpoint chosen on validation, and of the one best on test."""
-    scores = scores_of(grid)
     rows = []
     for label in grid.runs:
-        results = [result for result in results_of(grid, label, results_dir) if result["oracle"]]
-        for what, of_result in (
-            ("chosen on validation", lambda result: result["test"]),
-            ("best on test", lambda result: result["oracle"]),
-        ):
-            if results:
-                cells = [percent([of_result(result)[name] for result in results]) for name in scores]
-                rows.append([f"{label}, {what}", str(len(results)), *cells])
-    return lines_of_table([f"{grid.title}, %", "seeds", *scores.values()], rows)
+        best = scores_of(grid, label, results, "oracle")
+        chosen = scores_of(grid, label, results, "test").loc[best.index]
+        for which, scores in (("chosen on validation", chosen), ("best on test", best)):
+            if len(best):
+                rows.append(row_of(grid, f"{grid.title}, %", f"{label}, {which}", scores, percents(scores)))
+    return table(rows)
 
 
-def paired_table(grid: Grid, results_dir: Path) -> str:
+def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
     """The differences of the pairs that `compare.py` has compared, in points: [interval] over sentences for these
     trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds).
 
     Raises:
-        ValueError: if a seed that was compared has no results file.
+        KeyError: if a seed that was compared has no results.
     """
-    scores = scores_of(grid)
     rows = []
-    for label, compared in stored("paired", grid, results_dir).items():
-        models = [by_seed(grid, name, results_dir, "test") for name in (label, compared["minus"])]
-        row = f"{label} minus {compared['minus']}"
-        absent = sorted(set(compared["seeds"]) - (models[0].keys() & models[1].keys()))
-        if absent:
-            raise ValueError(
-                f"{results_dir}/paired/{grid.name}.json compares seeds of {row} without results files, {absent}: put "
-                "them back, or run study/compare.py again"
-            )
-        cells = [difference_of(name, models, compared["seeds"], compared["scores"]) for name in scores]
-        rows.append([row, str(len(compared["seeds"])), *cells])
-    return lines_of_table([f"{grid.title}, points", "seeds", *scores.values()], rows)
+    for label, compared in analysis.items():
+        pair = [scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, compared["minus"])]
+        cells = (difference(name, *pair, compared["scores"]) for name in MAIN_SCORES[grid.dataset])
+        rows.append(row_of(grid, f"{grid.title}, points", f"{label} minus {compared['minus']}", pair[0], cells))
+    return table(rows)
 
 
-def differences_table(grid: Grid, results_dir: Path) -> str:
+def differences_table(grid: Grid, results: Results) -> str:
     """Each run minus the grid's first, in points, over the seeds that both have: on the validation split and, where
     the grid's table shows it, the test split. ± is the standard error over trainings, as in `paired_table`.
     """
-    scores = scores_of(grid)
-    splits = ["validation", "test"] if grid.split == "test" else ["validation"]
     first, *others = grid.runs
     rows = []
     for label in others:
-        for split in splits:
-            models = [by_seed(grid, name, results_dir, split) for name in (label, first)]
-            if both := sorted(models[0].keys() & models[1].keys()):
-                cells = [difference_of(name, models, both) for name in scores]
-                rows.append([f"{label}, {split}", str(len(both)), *cells])
-    return lines_of_table([f"minus {first}, points", "seeds", *scores.values()], rows)
+        for split in ["validation", "test"] if grid.split == "test" else ["validation"]:
+            pair = [scores_of(grid, name, results, split) for name in (label, first)]
+            both = pair[0].index.intersection(pair[1].index)
+            pair = [scores.loc[both] for scores in pair]
+            if len(both):
+                cells = (difference(name, *pair, None) for name in MAIN_SCORES[grid.dataset])
+                rows.append(row_of(grid, f"minus {first}, points", f"{label}, {split}", pair[0], cells))
+    return table(rows)
 
 
-def by_seed(grid: Grid, label: str, results_dir: Path, split: str) -> dict[int, dict]:
-    """The scores of a run on a split, for each of its seeds that have been trained."""
-    return {result["seed"]: result[split] for result in results_of(grid, label, results_dir)}
-
-
-def difference_of(
-    name: str, models: Sequence[Mapping[int, Mapping]], seeds: Sequence[int], found: Mapping | None = None
-) -> str:
-    """A score of the first model minus that of the second, in points, with its interval if that was found; in bold
-    where it is beyond the 95% of Student's t for trainings that differ by chance alone (equal variances).
-    """
-    samples = [[of_model[seed][name] for seed in seeds] for of_model in models]
-    if any(score is None for sample in samples for score in sample):
-        return "undefined"
-    difference = np.mean(samples[0]) - np.mean(samples[1])
-    cell = f"{100 * difference:+.1f}"
-    if found is not None:
-        cell += " [{}, {}]".format(*(f"{100 * found[f'{name}_{end}']:+.1f}" for end in ("low", "high")))
-    error = standard_error(samples)
-    if error is None:
-        return cell
-    cell += f" ± {100 * error:.1f}"
-    return f"**{cell}**" if abs(difference) > error * t.ppf(0.975, 2 * len(seeds) - 2) else cell
-
-
-def standard_error(samples: Sequence[Sequence[float]]) -> float | None:
-    """Of the difference of the means of two samples; None where one is a single figure."""
-    if any(len(sample) < 2 for sample in samples):
-        return None
-    return float(np.sqrt(sum(np.var(sample, ddof=1) / len(sample) for sample in samples)))
-
-
-def trade_off_table(grid: Grid, results_dir: Path) -> str:
+def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     """What `trade_off.py` has found: strict accuracy and macro-F1 at each factor for none, means over seeds."""
-    rows, factors = [], []
-    for label, seeds in stored("trade_off", grid, results_dir).items():
-        factors = list(next(iter(seeds.values())))
-        cells = [
-            ", ".join(percent([looked[factor][name] for looked in seeds.values()]) for name in scores)
-            for factor, scores in next(iter(seeds.values())).items()
-        ]
-        rows.append([label, str(len(seeds)), *cells])
-    headings = [f"none times {factor}" for factor in factors]
-    return lines_of_table([f"{grid.title}, %: strict accuracy, macro-F1", "seeds", *headings], rows)
+    rows = []
+    for label, seeds in analysis.items():
+        row = {f"{grid.title}, %: strict accuracy, macro-F1": label, "seeds": str(len(seeds))}
+        for factor, scores in next(iter(seeds.values())).items():
+            means = (percent([looked[factor][name] for looked in seeds.values()]) for name in scores)
+            row[f"none times {factor}"] = ", ".join(means)
+        rows.append(row)
+    return table(rows)
 
 
-def terms_table(grid: Grid, results_dir: Path, when: str) -> str:
+def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
     """What `terms.py` has found: gate, quasi term and spread of A_quasi by layer, and the quasi term by length."""
-    rows, layers, bins = [], 0, []
-    for label, found in stored("terms", grid, results_dir).items():
-        if when in found:
-            sizes = found[when]
-            layers, bins = len(sizes["gate"]), list(sizes["ratio_by_length"])
-            layer_figures = zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True)
-            by_layer = [f"{gate:.3f}, {ratio:.2f}, {spread:.3f}" for gate, ratio, spread in layer_figures]
-            rows.append([label, *by_layer, *(f"{ratio:.2f}" for ratio in sizes["ratio_by_length"].values())])
-    headings = [f"guided layer {number}" for number in range(1, layers + 1)]
-    return lines_of_table([f"{when} training: gate, quasi / softmax, spread of A_quasi", *headings, *bins], rows)
+    rows = []
+    for label, found in analysis.items():
+        if sizes := found.get(when):
+            layers = enumerate(zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True), start=1)
+            row = {f"{when} training: gate, quasi / softmax, spread of A_quasi": label}
+            row |= {f"guided layer {n}": "{:.3f}, {:.2f}, {:.3f}".format(*figures) for n, figures in layers}
+            rows.append(row | {length: f"{ratio:.2f}" for length, ratio in sizes["ratio_by_length"].items()})
+    return table(rows)
 
 
-def gradients_table(grid: Grid, results_dir: Path) -> str:
+def gradients_table(analysis: Mapping[str, Mapping]) -> str:
     """What `terms.py` has found in untrained models: the gradients of the new weights."""
-    rows, kinds = [], []
-    for label, found in stored("terms", grid, results_dir).items():
-        kinds = [kind.replace("_", " ") for kind in found["before"]["gradient"]]
-        rows.append([label, *(f"{gradient:.0e}" for gradient in found["before"]["gradient"].values())])
-    return lines_of_table(["gradient before training", *kinds], rows)
+    rows = []
+    for label, found in analysis.items():
+        gradients = found["before"]["gradient"].items()
+        cells = {kind.replace("_", " "): f"{gradient:.0e}" for kind, gradient in gradients}
+        rows.append({"gradient before training": label, **cells})
+    return table(rows)
 
 
-def apart_table(grid: Grid, results_dir: Path) -> str:
+def apart_table(analysis: Mapping[str, Mapping]) -> str:
     """What `apart.py` has found of each pair of aspects: distance, and how often the right and the other is found."""
-    rows, pairs = [], []
-    for label, seeds in stored("apart", grid, results_dir).items():
+    rows = []
+    for label, seeds in analysis.items():
         for seed, looked in seeds.items():
-            pairs = list(looked)
-            cells = [f"{v['distance']:.2f}: {100 * v['right']:.0f}, {100 * v['other']:.0f}" for v in looked.values()]
-            rows.append([f"{label}, seed {seed}", *cells])
-    return lines_of_table(["distance: right, other in %", *pairs], rows)
+            cells = (f"{v['distance']:.2f}: {100 * v['right']:.0f}, {100 * v['other']:.0f}" for v in looked.values())
+            first = {"distance: right, other in %": f"{label}, seed {seed}"}
+            rows.append(first | dict(zip(looked, cells, strict=True)))
+    return table(rows)
 
 
-def stored(kind: str, grid: Grid, results_dir: Path) -> dict[str, dict]:
-    """What `compare.py`, `trade_off.py`, `terms.py` or `apart.py` has written of a grid."""
-    file = results_dir / kind / f"{grid.name}.json"
-    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
+    """The tables of a grid, by name."""
+    kinds = ("paired", "trade_off", "terms", "apart")
+    paired, trade_off, terms, apart = (read_analysis(results_dir, kind, grid) for kind in kinds)
+    tables = {
+        "": scores_table(grid, results),
+        "_oracle": oracle_table(grid, results),
+        "_paired": paired_table(grid, results, paired),
+        "_differences": differences_table(grid, results),
+        "_trade_off": trade_off_table(grid, trade_off),
+        "_before": terms_table(terms, "before"),
+        "_after": terms_table(terms, "after"),
+        "_gradients": gradients_table(terms),
+        "_apart": apart_table(apart),
+    }
+    return {grid.name + end: text for end, text in tables.items()}
 
 
 def fill(document: str, results_dir: Path) -> str:
@@ -245,24 +245,17 @@ def fill(document: str, results_dir: Path) -> str:
     Raises:
         ValueError: if it has a place for a table that there is none of.
     """
-    kinds = {
-        "": scores_table,
-        "_oracle": oracle_table,
-        "_paired": paired_table,
-        "_differences": differences_table,
-        "_trade_off": trade_off_table,
-    }
-    kinds |= {f"_{when}": partial(terms_table, when=when) for when in ("before", "after")}
-    kinds |= {"_gradients": gradients_table, "_apart": apart_table}
-    tables = {grid.name + end: (make, grid) for grid in map(read_grid, GRIDS) for end, make in kinds.items()}
+    results, tables = read_results(results_dir), {}
+    for file in GRIDS:
+        if file.stem in document:
+            tables |= tables_of(read_grid(file), results, results_dir)
 
-    def table(match: re.Match) -> str:
+    def replaced(match: re.Match) -> str:
         if match[2] not in tables:
-            raise ValueError(f"there is no table {match[2]}: name one of {', '.join(tables)}")
-        make, grid = tables[match[2]]
-        return f"{match[1]}\n{make(grid, results_dir)}\n{match[3]}"
+            raise ValueError(f"there is no table {match[2]}: name a grid's, as described in study/report.py")
+        return f"{match[1]}\n{tables[match[2]]}\n{match[3]}"
 
-    return TABLE.sub(table, document)
+    return TABLE.sub(replaced, document)
 
 
 def main(arguments: ReportArguments):

@@ -1,9 +1,9 @@
-"""Trains what the grids of the study ask for, and keeps a results file of each run.
+"""Trains what the grids of the study ask for, and appends a line for each run to `results.jsonl`.
 
     python study/run.py study/grids/initialisation.yaml --sentihood_dir DIR --jobs 2
 
 Started again it goes on where it stopped; a run that two grids share is trained once. A run with other arguments than
-those of the grid has another name, and so another folder and results file.
+those of the grid is another run, with another folder and a line of its own.
 """
 
 import json
@@ -12,8 +12,7 @@ import platform
 import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -21,12 +20,11 @@ from pathlib import Path
 
 from absa.commands import parse
 from absa.training.arguments import recipe_words
-from absa.training.results import write_json
 from grids import STUDY, read_grid, run_name
+from results import add_result, read_results
 
 ROOT = STUDY.parent
-
-CURVES = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
+SPLITS = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
 
 
 @dataclass
@@ -44,36 +42,27 @@ class StudyArguments:
     runs: list[str] | None = field(default=None, metadata={"help": "Only these rows of the tables (default: all)."})
     jobs: int = field(default=1, metadata={"help": "Runs at a time; they share the cores."})
     output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Checkpoints and probabilities."})
-    results_dir: Path = field(default=STUDY / "results", metadata={"help": "One small file of results a run."})
-    dry_run: bool = field(default=False, metadata={"help": "Print what would be trained."})
+    results_dir: Path = field(default=STUDY, metadata={"help": "Folder of results.jsonl."})
 
 
-def wanted(arguments: StudyArguments) -> Iterator[tuple[str, int, Mapping]]:
-    """Name, seed and arguments of each run that has no results file: all runs with a seed before those with the next.
+def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
+    """(name, seed) -> arguments of each run that is not in the results: all runs with a seed before the next seed's.
 
     Raises:
         ValueError: if no grid has a run that is asked for.
     """
     grids = [read_grid(file) for file in arguments.grids]
-    known = [label for grid in grids for label in grid.runs]
-    for label in arguments.runs or []:
-        if label not in known:
-            raise ValueError(f"runs={label!r} is in none of these grids, which have {known}")
-    seen = set()
+    known = {label for grid in grids for label in grid.runs}
+    if unknown := set(arguments.runs or []) - known:
+        raise ValueError(f"runs={sorted(unknown)} is in none of these grids, which have {sorted(known)}")
+    asked = {}
     for grid in grids:
         for seed in arguments.seeds or grid.seeds:
             for label, run in grid.runs.items():
-                name = run_name(run)
-                if (arguments.runs and label not in arguments.runs) or (name, seed) in seen:
-                    continue
-                seen.add((name, seed))
-                if not results_file(arguments.results_dir, name, seed).is_file():
-                    yield name, seed, run
-
-
-def results_file(results_dir: Path, name: str, seed: int) -> Path:
-    """Where the results of a run are kept."""
-    return results_dir / name / f"seed-{seed}.json"
+                if not arguments.runs or label in arguments.runs:
+                    asked.setdefault((run_name(run), seed), run)
+    trained = read_results(arguments.results_dir)
+    return {key: run for key, run in asked.items() if key not in trained}
 
 
 def command(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[str]:
@@ -86,8 +75,12 @@ def command(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> li
     return [sys.executable, str(ROOT / script[0]), *script[1:], *recipe_words(words)]
 
 
-def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool:
-    """Trains a run and writes its results file; what the run prints is kept beside its checkpoints."""
+def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
+    """Trains a run and keeps its results; what the run prints is kept beside its checkpoints.
+
+    Raises:
+        ChildProcessError: if the training fails.
+    """
     folder = arguments.output_dir / name
     folder.mkdir(parents=True, exist_ok=True)
     environment = {
@@ -98,38 +91,37 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> bool
     }
     log, trained_by = folder / f"seed-{seed}.log", commit()  # which may be another when the run is done
     with log.open("a", encoding="utf-8") as output:
-        finished = subprocess.run(
-            command(name, seed, run, arguments), stdout=output, stderr=subprocess.STDOUT, env=environment, check=False
-        )
+        words = command(name, seed, run, arguments)
+        finished = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
     if finished.returncode:
-        print(f"{name} seed {seed} failed: see {log}", flush=True)
-        return False
-    result, started = (
-        json.loads((folder / file).read_text(encoding="utf-8"))
-        for file in (f"seed-{seed}/results.json", "arguments.json")
-    )
-    run = {**run, "bf16": started["bf16"]}  # what auto became
-    write_json(results_file(arguments.results_dir, name, seed), kept(run, result, started["data_sha256"], trained_by))
+        raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
+    add_result(arguments.results_dir, result_of(run, seed, folder, trained_by))
     print(f"{name} seed {seed} is done", flush=True)
-    return True
 
 
-def kept(run: Mapping, result: Mapping, data_sha256: str, trained_by: str | None) -> dict:
-    """What the tables need of `results.json`, and how the run came to it."""
+def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> dict:
+    """What is kept of a run: its scores, without intervals, and how it came to them."""
+    result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
+    started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
     parts = result["training"]  # one, or of BERT-single one a context
     versions = {name: version(name) for name in ("torch", "transformers", "accelerate", "qacg-bert")}
     times = [training["train_runtime_s"] for training in parts.values()]
     return {
         "arguments": dict(run),
+        "seed": seed,
+        "bf16": started["bf16"],  # what auto became
         "score_precision": "float32",
-        "seed": result["seed"],
-        "data_sha256": data_sha256,
+        "data_sha256": started["data_sha256"],
         "versions": {"python": platform.python_version(), **versions, "commit": trained_by},
         # With evaluation, and of the test split too in a run with an oracle. Unknown of a run that was stopped.
         "train_runtime_s": None if None in times else sum(times),
         "best_step": {part: training["best_step"] for part, training in parts.items()},
         "curve": {part: curve(training["log"]) for part, training in parts.items()},
-        **{split: without_intervals(result[split]) for split in ("validation", "test")},
+        # Intervals of one run say little beside deviations over seeds, and `compare.py`.
+        **{
+            split: {name: score for name, score in result[split].items() if not name.endswith(("_low", "_high"))}
+            for split in ("validation", "test")
+        },
         "oracle": result.get("oracle"),
     }
 
@@ -142,42 +134,24 @@ def commit() -> str | None:
     return found.stdout.strip() or None
 
 
-def without_intervals(scores: Mapping) -> dict:
-    """The scores alone: intervals of one run's say little beside deviations over seeds, and `compare.py`."""
-    return {name: score for name, score in scores.items() if not name.endswith(("_low", "_high"))}
-
-
 def curve(log: Sequence[Mapping]) -> list[dict]:
     """The scores at each evaluation, by split."""
     points = {}
     for entry in log:
         for name, value in entry.items():
             split, _, score = name.partition("_")
-            if split in CURVES and not score.endswith(("runtime", "per_second")):
+            if split in SPLITS and not score.endswith(("runtime", "per_second")):
                 point = points.setdefault(entry["step"], {"step": entry["step"], "epoch": entry["epoch"]})
-                point.setdefault(CURVES[split], {})[score] = value
+                point.setdefault(SPLITS[split], {})[score] = value
     return list(points.values())
 
 
 def main(arguments: StudyArguments):
-    if arguments.jobs < 1:
-        raise ValueError(f"jobs={arguments.jobs}: at least 1 run at a time")
-    runs = list(wanted(arguments))
+    runs = wanted(arguments)
     print(f"{len(runs)} runs to train")
-    if arguments.dry_run:
-        for name, seed, run in runs:
-            print(" ".join(command(name, seed, run, arguments)))
-        return
-    failed = threading.Event()
-
-    def work(job: tuple[str, int, Mapping]):
-        if not failed.is_set() and not train(*job, arguments):
-            failed.set()  # what went wrong would do so in the others too, or needs a look
-
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        list(pool.map(work, runs))
-    if failed.is_set():
-        sys.exit(1)
+        # Where one fails, those that have not begun are cancelled: the same would go wrong there, or needs a look.
+        list(pool.map(lambda key: train(*key, runs[key], arguments), runs))
 
 
 if __name__ == "__main__":

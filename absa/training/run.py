@@ -22,7 +22,7 @@ import torch
 import transformers
 from accelerate import PartialState
 from datasets import disable_progress_bars
-from transformers import PreTrainedModel, set_seed
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from absa.commands import user_errors
 from absa.models import (
@@ -81,6 +81,26 @@ RECIPE_ARGUMENTS = (
 )
 
 
+def build(
+    task: Task, model_arguments: ModelArguments, data_arguments: DataArguments
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The model that training starts from, and its tokenizer; what is new is drawn from PyTorch's generator."""
+    backbone, revision = resolve_backbone(model_arguments.model_name_or_path), model_arguments.model_revision
+    config = build_config(
+        model_arguments.model_type,
+        backbone,
+        task.described(data_arguments),
+        overrides=model_arguments.all_overrides,
+        revision=revision,
+    )
+    tokenizer = load_tokenizer(backbone, config, revision)
+    tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
+    model = load_model(backbone, config, model_arguments.attn_implementation, revision)
+    if model_arguments.reset_pooler:
+        reset_pooler(model)
+    return model, tokenizer
+
+
 def train_one(
     folder: Path,
     task: Task,
@@ -98,22 +118,10 @@ def train_one(
         training. The saved configuration holds what `task.calibrate` has found.
     """
     set_seed(seed)
-    backbone = resolve_backbone(model_arguments.model_name_or_path)
-    config = build_config(
-        model_arguments.model_type,
-        backbone,
-        task.described(data_arguments),
-        overrides=model_arguments.all_overrides,
-        revision=model_arguments.model_revision,
-    )
-    tokenizer = load_tokenizer(backbone, config, model_arguments.model_revision)
-    tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
-    model = load_model(backbone, config, model_arguments.attn_implementation, model_arguments.model_revision)
-    if model_arguments.reset_pooler:
-        reset_pooler(model)
+    model, tokenizer = build(task, model_arguments, data_arguments)
     if prepare is not None:
         prepare(model)
-    entries = {split: task.entries(split, data_arguments, tokenizer, config) for split in task.splits}
+    entries = {split: task.entries(split, data_arguments, tokenizer, model.config) for split in task.splits}
 
     def scores_of(split: str, predictions: np.ndarray) -> dict[str, float]:
         with warnings.catch_warnings():

@@ -142,7 +142,7 @@ def test_private_is_not_published_where_it_is_public(data_folder: Path, publish,
 
 def test_a_metric(publish, api):
     publish("metric", "sentihood", "alice/absa_scores")
-    assert {"README.md", "absa_scores.py", "sentihood_scores.py"} <= set(api.uploaded)
+    assert {"README.md", "absa_scores.py", "_sentihood.py", "_rows.py"} <= set(api.uploaded)
     assert "sentihood.py" not in api.uploaded
     assert "sdk: static" in api.uploaded["README.md"].decode()
     assert api.create_repo.call_args.kwargs["space_sdk"] == "static"

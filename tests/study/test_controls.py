@@ -20,7 +20,7 @@ BATCH = {
 @pytest.fixture
 def model(tiny_classifier: Path):
     """With context embeddings and logits that show."""
-    model = models.MODEL_CLASSES["qacg_bert"].from_pretrained(tiny_classifier)
+    model = models.classifier_of("qacg_bert").from_pretrained(tiny_classifier)
     torch.manual_seed(0)
     for weight in (model.bert.context_embeddings.weight, model.classifier.weight):
         torch.nn.init.normal_(weight)
@@ -78,8 +78,11 @@ def test_what_is_saved_is_the_average_that_was_chosen(tiny_bert: Path, tiny_sent
     words = ["--dataset", "sentihood", "--data_dir", tiny_sentihood, "--model_name_or_path", tiny_bert, "--seeds", "1"]
     words += ["--num_train_epochs", "2", "--per_device_train_batch_size", "8", "--learning_rate", "5e-3"]
     logs = {}
-    for name, script in {"plain": ["run_absa.py"], "average": ["study/controls.py", "moving_average"]}.items():
-        run_here(f"examples/{script[0]}", *script[1:], *words, "--output_dir", tmp_path / name)
+    for name, script in {
+        "plain": ["examples/run_absa.py"],
+        "average": ["study/controls.py", "moving_average"],
+    }.items():
+        run_here(*script, *words, "--output_dir", tmp_path / name)
         result = json.loads((tmp_path / name / "seed-1" / "results.json").read_text())
         training = result["training"]["model"]
         logs[name] = {entry["step"]: entry for entry in training["log"] if "eval_loss" in entry}
@@ -97,8 +100,3 @@ def test_a_moving_average_that_was_stopped(tmp_path: Path):
     (tmp_path / "seed-42" / "LOCATION1-price" / "checkpoint-3").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"moving_average cannot go on from the checkpoints in .*seed-42: remove it"):
         check(tmp_path / "seed-42")
-
-
-def test_unknown_control():
-    with pytest.raises(ValueError, match="control=context_in_output: give one of context_in_input, moving_average"):
-        controls.main(["context_in_output"])

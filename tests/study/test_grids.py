@@ -1,114 +1,78 @@
 """The grids as data: every run is one that run_absa.py would take, and has a name of its own."""
 
-import json
 from pathlib import Path
 
 import pytest
 import yaml
 
 import grids
+import results
 from absa.training import arguments as arguments_of
 
 SENTIHOOD = {"dataset": "sentihood", "model_type": "qacg_bert"}
 SEMEVAL = {**SENTIHOOD, "dataset": "semeval2014"}
+FIELDS = {"title": "t", "split": "test", "seeds": [1], "runs": {"a": SENTIHOOD}}
 
 
 def test_every_run_of_every_grid_can_be_started():
     folders = {}
     for grid in map(grids.read_grid, grids.GRIDS):
         assert len(set(grid.seeds)) == len(grid.seeds) >= 1
+        assert {*grid.paired, *grid.paired.values()} <= set(grid.runs)
         for label, arguments in grid.runs.items():
-            started = dict(arguments)
+            name = grids.run_name(arguments)
+            if name in folders:  # a run that two grids share is one run, oracle and all
+                assert folders[name] == arguments, f"{label}: {name} is another run's too"
+                continue
+            folders[name], started = arguments, dict(arguments)
             started.pop("control", None)
             model, data, training = arguments_of.parse_arguments(arguments_of.recipe_words(started))
             arguments_of.check_contexts(model, data)
             arguments_of.check_balance(data)
             arguments_of.check_r_drop(data, training)
-            name = grids.run_name(arguments)
-            # A run that two grids share is one run, oracle and all.
-            assert folders.setdefault(name, arguments) == arguments, f"{label}: {name} is another run's too"
     assert len(folders) > 20
 
 
 def test_names_say_what_is_not_as_in_the_budget():
     budget = {**grids.BUDGET, **SENTIHOOD}
-    assert grids.run_name(budget) == "sentihood/qacg_bert"
-    assert grids.run_name({**budget, "oracle": True}) == "sentihood/qacg_bert"
-    assert grids.run_name({**budget, "learning_rate": 2e-4}) == "sentihood/qacg_bert,learning_rate=0.0002"
-    assert (
-        grids.run_name({**budget, "model_type": "bert", "auxiliary_sentence": False})
-        == "sentihood/bert,auxiliary_sentence=false"
-    )
-    # Whichever order the overrides come in, the run is the same.
-    for overrides in ("gate_bias=true,gate_initializer_range=0.01", "gate_initializer_range=0.01,gate_bias=true"):
-        named = grids.run_name({**budget, "config_overrides": overrides})
-        assert named == "sentihood/qacg_bert,gate_bias=true,gate_initializer_range=0.01"
-    assert "/" not in grids.run_name({**budget, "model_name_or_path": "some/bert"}).removeprefix("sentihood/")
+    single = {"model_type": "bert", "auxiliary_sentence": False}
+    for changes, name in (
+        ({}, "qacg_bert"),
+        ({"oracle": True}, "qacg_bert"),
+        ({"learning_rate": 2e-4}, "qacg_bert,learning_rate=0.0002"),
+        (single, "bert,auxiliary_sentence=false"),
+        # Whichever order the overrides come in, the run is the same.
+        ({"config_overrides": "b=2,a=1"}, "qacg_bert,a=1,b=2"),
+        ({"config_overrides": "a=1,b=2"}, "qacg_bert,a=1,b=2"),
+        ({"model_name_or_path": "some/bert"}, "qacg_bert,model_name_or_path=some--bert"),
+    ):
+        assert grids.run_name({**budget, **changes}) == f"sentihood/{name}"
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("changes", "error", "message"),
     [
-        ([], "is no mapping"),
-        ({"title": "t", "split": "test", "seeds": [1]}, "lacks ['runs']"),
-        ({"title": "t", "split": "test", "seeds": [1], "runs": {}, "sead": 1}, "holds ['sead']"),
+        ({"sead": 1}, TypeError, "'sead'"),
+        ({"split": "dev"}, ValueError, r"grid\.yaml has split=dev: give validation or test"),
         (
-            {"title": "t", "split": "test", "seeds": [1], "runs": {"a": {"dataset": "sentihod"}}},
-            "'a' has dataset=sentihod: one of sentihood, semeval2014",
+            {"runs": {"a": SENTIHOOD, "b": SEMEVAL}},
+            ValueError,
+            r"grid\.yaml has runs on dataset=semeval2014, sentihood",
         ),
-        (
-            {"title": "t", "split": "test", "seeds": [1], "runs": {"a": {"dataset": "sentihood"}}},
-            "'a' has model_type=None: one of qacg_bert, cg_bert, bert",
-        ),
-        (
-            {"title": "t", "split": "test", "seeds": [1], "runs": {"a": SENTIHOOD, "b": SEMEVAL}},
-            "has runs on both data sets",
-        ),
-        ({"title": "t", "split": "test", "seeds": [1], "runs": {"a": None}}, "'a' is None: a mapping is wanted"),
-        ({"title": "t", "split": "test", "seeds": [1], "runs": {}, "arguments": None}, "has arguments=None"),
-        ({"title": "t", "split": "dev", "seeds": [1], "runs": {}}, "has split=dev: validation or test"),
-        ({"title": "t", "split": "test", "seeds": [1], "runs": {"a": {}}, "paired": {"a": "b"}}, "pairs 'b'"),
+        ({"runs": {"a": {"dataset": "sentihod"}}}, ValueError, "dataset=sentihod: give runs on one of sentihood, "),
     ],
-    ids=["no mapping", "no runs", "unknown", "dataset", "model", "both", "empty run", "empty", "split", "paired"],
+    ids=["unknown", "split", "both", "dataset"],
 )
-def test_a_grid_that_is_wrong_is_named(tmp_path: Path, fields, message: str):
+def test_a_grid_that_is_wrong_is_named(tmp_path: Path, changes, error, message: str):
     file = tmp_path / "grid.yaml"
-    file.write_text(yaml.safe_dump(fields))
-    with pytest.raises(ValueError, match=r"grid\.yaml") as error:
+    file.write_text(yaml.safe_dump(FIELDS | changes))
+    with pytest.raises(error, match=message):
         grids.read_grid(file)
-    assert message in str(error.value)
-
-
-def test_a_grid_that_is_not_there(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"does not exist: there are .*comparison_sentihood\.yaml"):
-        grids.read_grid(tmp_path / "no.yaml")
 
 
 def test_the_default_recipe_is_one_of_the_study(repo_root: Path):
     recipe = yaml.safe_load((repo_root / "configuration" / "recipes" / "sentihood_minilm.yaml").read_text())
-    study = repo_root / "study"
-    run = grids.read_grid(study / "grids" / "recipe_sentihood.yaml").runs["QACG-BERT, auxiliary sentences"]
-    assert run == {
-        name: value for name, value in recipe.items() if name not in ("output_dir", "seeds", "auxiliary_sentence")
-    }
-    assert recipe["auxiliary_sentence"]
-    assert (study / "results" / grids.run_name(run) / "seed-42.json").is_file()
-
-
-def test_results_files_are_of_runs_in_the_grids(repo_root: Path):
-    results = repo_root / "study" / "results"
-    runs = {
-        (grids.run_name(arguments), seed): arguments
-        for grid in map(grids.read_grid, grids.GRIDS)
-        for arguments in grid.runs.values()
-        for seed in grid.seeds
-    }
-    files = [file for dataset in grids.DATASETS for file in (results / dataset).glob("*/seed-*.json")]
-    fields = set(json.loads(files[0].read_text(encoding="utf-8")))
-    for file in files:
-        result = json.loads(file.read_text(encoding="utf-8"))
-        assert file.name == f"seed-{result['seed']}.json"
-        run = runs[str(file.parent.relative_to(results)), result["seed"]]
-        assert {**result["arguments"], "bf16": run["bf16"]} == run, file  # auto has become what the machine has
-        assert bool(result["oracle"]) is result["arguments"].get("oracle", False), file
-        assert set(result) == fields, file
+    run = grids.read_grid(grids.STUDY / "grids" / "recipe_sentihood.yaml").runs["QACG-BERT, auxiliary sentences"]
+    assert recipe.pop("auxiliary_sentence")
+    assert run == {name: value for name, value in recipe.items() if name not in ("output_dir", "seeds")}
+    assert (grids.run_name(run), 42) in results.read_results(grids.STUDY)

@@ -1,24 +1,20 @@
-"""The sizes of the terms, against the weights that the eager backend returns."""
+"""The sizes of the terms, against a model without the quasi term."""
 
-import json
 from pathlib import Path
 
 import pytest
 import torch
 import yaml
 
+import grids
+import results
 import terms
 from modeling_qacg_bert import QACGBertForSequenceClassification
 
 
-@pytest.fixture
-def batch() -> dict[str, torch.Tensor]:
-    random = torch.Generator().manual_seed(0)
-    return {
-        "input_ids": torch.randint(5, 40, (3, 7), generator=random),
-        "context_ids": torch.tensor([0, 3, 7]),
-        "labels": torch.tensor([0, 1, 2]),
-    }
+def batch_of(length: int) -> dict[str, torch.Tensor]:
+    ids = torch.randint(5, 40, (3, length), generator=torch.Generator().manual_seed(length))
+    return {"input_ids": ids, "context_ids": torch.tensor([0, 3, 7]), "labels": torch.tensor([0, 1, 2])}
 
 
 def model_of(tiny_classifier: Path, **changes) -> QACGBertForSequenceClassification:
@@ -30,41 +26,57 @@ def model_of(tiny_classifier: Path, **changes) -> QACGBertForSequenceClassificat
     return model
 
 
-def test_sizes(tiny_classifier: Path, batch):
-    model = model_of(tiny_classifier)
-    values = []
-    for layer in model.bert.encoder.layer:
-        layer.attention.self.value.register_forward_hook(lambda module, args, output: values.append(output))
+@torch.no_grad()
+def first_attention(model, batch) -> torch.Tensor:
+    """What the first layer's heads give, (B, n, h, d)."""
+    seen = []
+    attention = model.bert.encoder.layer[0].attention.self
+    hook = attention.register_forward_hook(lambda module, args, output: seen.append(output[0]))
+    model(**batch)
+    hook.remove()
+    return seen[0].unflatten(-1, (4, 8))
+
+
+def test_sizes(tiny_classifier: Path):
+    model, batch = model_of(tiny_classifier), batch_of(7)
     found = terms.size_of_terms(model, [batch])
-    values.clear()
+    softmax_term = first_attention(model_of(tiny_classifier, quasi_attention_scale=0.0), batch)
+    quasi_term = first_attention(model, batch) - softmax_term
+    ratio = (quasi_term.norm(dim=-1) / softmax_term.norm(dim=-1)).mean().item()
+    assert ratio > 0.01
+    assert found["ratio"][0] == pytest.approx(ratio, rel=1e-4)
     with torch.no_grad():
         outputs = model.bert(batch["input_ids"], context_ids=batch["context_ids"], output_attentions=True)
-    ratios = []
-    for layer, value in enumerate(values):
-        value = value.unflatten(-1, (4, 8)).transpose(1, 2)
-        softmax_term = outputs.self_attentions[layer] @ value
-        quasi_term = outputs.quasi_gates[layer] * (outputs.quasi_attentions[layer] @ value)
-        ratios.append((quasi_term.norm(dim=-1) / softmax_term.norm(dim=-1)).mean().item())
-        spread = outputs.quasi_attentions[layer].std(dim=-1, correction=0).mean().item()
-        assert spread > 0.01
-        assert found["spread"][layer] == pytest.approx(spread, rel=1e-4)
-        assert found["gate"][layer] == pytest.approx(outputs.quasi_gates[layer].abs().mean().item(), rel=1e-4)
-    assert found["ratio"] == pytest.approx(ratios, rel=1e-4)
-    assert found["ratio_by_length"] == {"n <= 20": pytest.approx(sum(ratios) / 2, rel=1e-4)}
-    assert "attend" not in vars(model.bert.encoder.layer[0].attention.self)
+    for layer, (gate, quasi) in enumerate(zip(outputs.quasi_gates, outputs.quasi_attentions, strict=True)):
+        assert found["gate"][layer] == pytest.approx(gate.abs().mean().item(), rel=1e-4)
+        assert found["spread"][layer] == pytest.approx(quasi.std(dim=-1, correction=0).mean().item(), rel=1e-4)
 
 
-def test_without_quasi_attention_there_is_no_quasi_term(tiny_classifier: Path, batch):
-    found = terms.size_of_terms(model_of(tiny_classifier, quasi_attention_scale=0.0), [batch])
-    assert found["ratio"] == pytest.approx([0, 0], abs=1e-5)
-    assert found["spread"] == [0, 0]
-    assert min(found["gate"]) > 0.01
+def test_every_token_counts_the_same(tiny_classifier: Path):
+    model, batches = model_of(tiny_classifier), [batch_of(7), batch_of(21), batch_of(14)]
+    found = terms.size_of_terms(model, batches)
+    each = [terms.size_of_terms(model, [batch]) for batch in batches]
+    for name in terms.SIZES:
+        for layer in range(2):
+            values = [sizes[name][layer] for sizes in each]
+            assert found[name][layer] == pytest.approx((7 * values[0] + 21 * values[1] + 14 * values[2]) / 42)
+    short, long, middle = (sum(sizes["ratio"]) / 2 for sizes in each)
+    assert list(found["ratio_by_length"]) == ["n <= 20", "n <= 40"]
+    assert found["ratio_by_length"] == pytest.approx({"n <= 20": (7 * short + 14 * middle) / 21, "n <= 40": long})
 
 
-def test_gradients(tiny_classifier: Path, batch):
-    model = model_of(tiny_classifier)
+def test_without_quasi_attention_there_is_no_quasi_term(tiny_classifier: Path):
+    model = model_of(tiny_classifier, quasi_attention_scale=0.0, num_context_layers=1)
+    found = terms.size_of_terms(model, [batch_of(7)])
+    assert (found["ratio"], found["spread"]) == ([0], [0])  # of the guided layer alone
+    assert found["gate"][0] > 0.01
+
+
+def test_gradients(tiny_classifier: Path):
+    model, batch = model_of(tiny_classifier), batch_of(7)
     found = terms.gradients(model, batch)
     assert set(found) == set(terms.NEW_MODULES)
+    model.zero_grad()
     model(**batch).loss.backward()
     expected = model.bert.context_embeddings.weight.grad.square().mean().sqrt().item()
     assert found["context_embeddings"] == pytest.approx(expected, rel=1e-5)
@@ -75,31 +87,18 @@ def test_bins(length: int, name: str):
     assert terms.bin_of(length) == name
 
 
-def test_layers_without_context_are_passed_over(tiny_classifier: Path, batch):
-    found = terms.size_of_terms(model_of(tiny_classifier, num_context_layers=1), [batch])
-    assert len(found["gate"]) == len(found["ratio"]) == 1
-
-
-def test_what_is_stored_of_models_that_are_not_there_is_kept(
+def test_what_was_found_in_models_that_are_not_there_is_kept(
     tiny_bert: Path, tiny_sentihood: Path, tmp_path: Path, run_here
 ):
-    run = {"dataset": "sentihood", "model_type": "qacg_bert", "model_name_or_path": str(tiny_bert)}
-    fields = {"title": "tiny", "split": "validation", "seeds": [42], "runs": {"a": run, "b": run}}
-    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(fields))
-    file = tmp_path / "results" / "terms" / "tiny.json"
-    file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"a": {"before": {}, "after": {"ratio": [0.25]}}, "gone": {"before": {}}}))
-    places = ("--output_dir", tmp_path / "runs", "--results_dir", tmp_path / "results")
-    words = ("study/terms.py", tmp_path / "tiny.yaml", "--sentihood_dir", tiny_sentihood, *places)
-    assert run_here(*words).splitlines()[0].startswith("a {'before': [")
-    found = json.loads(file.read_text())
-    assert list(found) == ["a", "b"]
+    file, run = tmp_path / "tiny.yaml", {"dataset": "sentihood", "model_name_or_path": str(tiny_bert)}
+    runs = {"a": {"model_type": "qacg_bert"}, "b": {"model_type": "bert"}, "c": {"model_type": "cg_bert"}}
+    fields = {"title": "tiny", "split": "validation", "seeds": [42], "arguments": run, "runs": runs}
+    file.write_text(yaml.safe_dump(fields))
+    grid = grids.read_grid(file)
+    results.write_analysis(tmp_path, "terms", grid, {"a": {"before": {}, "after": {"ratio": [0.25]}}, "gone": {}})
+    words = ("study/terms.py", file, "--sentihood_dir", tiny_sentihood, "--results_dir", tmp_path)
+    assert run_here(*words, "--output_dir", tmp_path).splitlines()[0].startswith("a {'before': [")
+    found = results.read_analysis(tmp_path, "terms", grid)
+    assert list(found) == ["a"]  # the only one with quasi-attention
     assert found["a"]["after"] == {"ratio": [0.25]}
-    assert "after" not in found["b"]
-    assert found["a"]["before"] == found["b"]["before"]  # the same weights
-    assert 0 < found["b"]["before"]["gate"][0] < 0.01
-
-    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump({**fields, "runs": {"a": {**run, "model_type": "bert"}}}))
-    with pytest.raises(ValueError, match="has no QACG-BERT on SentiHood"):
-        run_here(*words)
-    assert json.loads(file.read_text()) == found
+    assert 0 < found["a"]["before"]["gate"][0] < 0.01
