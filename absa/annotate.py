@@ -6,7 +6,6 @@ import logging
 import math
 import signal
 import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +18,6 @@ import torch
 import transformers
 from accelerate import PartialState
 from accelerate.utils import broadcast_object_list, parse_flag_from_env
-from tqdm import tqdm
 from transformers import (
     AutoConfig,
     PreTrainedModel,
@@ -37,7 +35,9 @@ from absa.annotation_files import (
     write_json,
     write_shard,
 )
-from absa.corpus import Columns, Reject, Row, Shards, Source, find_files, read_shards, scan, shown
+from absa.annotation_progress import Progress
+from absa.corpus import Columns, Reject, Row, Shards, Source, read_shards, scan, shown
+from absa.corpus_files import find_files
 from absa.models import load_classifier, loading
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from absa.predict import looked_for, named_targets
@@ -48,7 +48,6 @@ from modeling_qacg_bert.processing_qacg_bert import is_readable
 logger = logging.getLogger("annotate")
 
 LONGEST_SCAN = timedelta(days=1)  # that the other processes wait for the first
-LOG_EVERY_S = 60  # where there is no terminal for a progress bar
 # Arguments that the rows depend on, beside the checkpoint and the inputs.
 RECORDED = (
     *("text_column", "id_column", "targets", "aspects", "split_sentences", "return_all", "abstain_below"),
@@ -124,36 +123,6 @@ class Part(NamedTuple):
     first_shard: int
     first_row: int
     texts: int
-
-
-class Progress:
-    """How far a process is with its texts: a bar on a terminal, else a line once in a while."""
-
-    def __init__(self, total: int, state: PartialState):
-        which = f", process 1 of {state.num_processes}" if state.num_processes > 1 else ""
-        self.shown = state.is_main_process
-        self.name, self.total, self.done, self.start = f"annotating{which}", total, 0, time.monotonic()
-        self.last = self.start
-        on_terminal = self.shown and sys.stderr.isatty()
-        # Texts come by the window of the pipeline: only the mean rate says when all are done.
-        self.bar = tqdm(desc=self.name, total=total, unit="text", smoothing=0, disable=not on_terminal)
-
-    def update(self, rows: int = 1):
-        self.done += rows
-        self.bar.update(rows)
-        now = time.monotonic()
-        if self.shown and self.bar.disable and now - self.last >= LOG_EVERY_S:
-            self.last, rate = now, self.done / (now - self.start)
-            left = timedelta(seconds=round((self.total - self.done) / rate))
-            logger.warning(
-                "%s: %s of %s texts, %.1f texts/s, %s left",
-                *(self.name, f"{self.done:,}", f"{self.total:,}", rate, left),
-            )
-
-    def close(self) -> float:
-        """Seconds it has taken."""
-        self.bar.close()
-        return time.monotonic() - self.start
 
 
 def check(arguments: AnnotateArguments):

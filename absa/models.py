@@ -169,7 +169,7 @@ def build_config(
     """
     with loading("model_name_or_path", backbone):
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
-    if backbone_config.model_type not in ("bert", model_type):
+    if not issubclass(CONFIG_MAPPING[model_type], type(backbone_config)):
         raise ValueError(
             f"model_name_or_path={backbone} holds a {backbone_config.model_type}: a {model_type} starts from a bert "
             f"or a {model_type}"

@@ -136,11 +136,7 @@ class Classification(Task):
 
     @classmethod
     def load(cls, arguments: ClassificationArguments) -> "Classification":
-        """The data set that the arguments ask for.
-
-        Raises:
-            ValueError, FileNotFoundError: from the builders, and as `make_task`.
-        """
+        """The data set that the arguments ask for; the errors of the builders and of `make_task` come through."""
         if arguments.dataset == "custom" and arguments.train_file is None and arguments.data_dir is None:
             raise ValueError("dataset=custom without data: give --train_file, a csv or jsonl file, or --data_dir")
         files = {"train": arguments.train_file, "validation": arguments.validation_file, "test": arguments.test_file}

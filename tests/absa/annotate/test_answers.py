@@ -169,7 +169,7 @@ def test_the_size_of_the_batches_changes_no_answer(read, annotate, tmp_path: Pat
 
 
 def test_progress_without_a_terminal(annotate, tmp_path: Path, corpus: Path, caplog, monkeypatch):
-    monkeypatch.setattr("absa.annotate.LOG_EVERY_S", 0)
+    monkeypatch.setattr("absa.annotation_progress.LOG_EVERY_S", 0)
     annotate(tmp_path / "run", corpus)
     assert "annotating: 61 of 61 texts, " in caplog.text
     assert " texts/s, 0:00:00 left" in caplog.text
