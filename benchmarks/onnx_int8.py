@@ -14,13 +14,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from export_onnx import export, quantise, session
 from scipy.special import softmax
 from torch import nn
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from absa.commands import parse
 from absa.metrics.sentihood import sentihood_scores
+from absa.onnx import export, quantise, session
 from absa.tasks.classification import as_strings, choose
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import Contexts, encode
