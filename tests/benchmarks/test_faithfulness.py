@@ -30,7 +30,7 @@ def test_area(faithfulness):
 
 
 def test_as_a_user_runs_it(tiny_classifier: Path, tiny_sentihood: Path, run_here):
-    options = ("--data_dir", tiny_sentihood, "--num_questions", "5", "--batch_size", "16")
+    options = ("--data_dir", tiny_sentihood, "--num_questions", "5")
     lines = run_here("benchmarks/faithfulness.py", tiny_classifier, *options).splitlines()
     assert lines[0].startswith("5 questions of SentiHood's test split, ")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines[4:]]
