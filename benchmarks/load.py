@@ -21,7 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
-from typing import Literal
 
 import psutil
 import torch
@@ -54,8 +53,9 @@ class BenchmarkArguments:
     clients: int = field(default=50, metadata={"help": "That ask at once (default: 50)."})
     seconds: float = field(default=300.0, metadata={"help": "That each case takes (default: 300)."})
     burst: int = field(default=200, metadata={"help": "Visitors of the demo who then come at once (default: 200)."})
-    cases: list[Literal["pipeline", "demo"]] = field(
-        default_factory=lambda: ["pipeline", "demo"], metadata={"help": "What is asked (default: both)."}
+    cases: list[str] = field(
+        default_factory=lambda: ["pipeline", "demo"],
+        metadata={"choices": ["pipeline", "demo"], "help": "What is asked (default: both)."},
     )
 
 
@@ -159,10 +159,9 @@ def ask_demo(arguments: BenchmarkArguments) -> Iterator[dict]:
             except QueueError:
                 outcomes["busy"] += 1
         one_more = alone.predict(TEXTS[0], "", aspects, api_name="/ask")[0] == expected[TEXTS[0]]
-        print(
-            f"\n{arguments.burst} at once: {outcomes['right']} answered, {outcomes['busy']} told that the demo is busy, "
-        )
-        print(f"{outcomes['wrong']} wrong. One more afterwards: {'answered' if one_more else 'wrong'}")
+        busy = f"{outcomes['busy']} told that the demo is busy, {outcomes['wrong']} wrong"
+        print(f"\n{arguments.burst} at once: {outcomes['right']} answered, {busy}.")
+        print(f"One more afterwards: {'answered' if one_more else 'wrong'}")
     finally:
         server.terminate()
         server.wait()

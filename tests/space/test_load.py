@@ -16,7 +16,7 @@ def test_demo_under_load(checkpoint, run_script):
     clients, requests, wrong, errors = (int(cell.replace(",", "")) for cell in row.split("|")[2:6])
     assert (clients, wrong, errors) == (4, 0, 0)
     assert requests >= 8
-    burst = re.search(r"150 at once: (\d+) answered, (\d+) told that the demo is busy, \n(\d+) wrong", printed)
+    burst = re.search(r"150 at once: (\d+) answered, (\d+) told that the demo is busy, (\d+) wrong", printed)
     answered, busy, wrong = map(int, burst.groups())
     assert (answered + busy, wrong) == (150, 0)
     assert answered >= 64
