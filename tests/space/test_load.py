@@ -23,5 +23,11 @@ def test_demo_under_load(checkpoint, run_script):
     assert "One more afterwards: answered" in printed
 
 
-def test_the_queue_has_an_end(pipe):
-    assert app.build(asking.Asker(pipe))._queue.max_size == app.MAX_WAITING == 64
+def test_the_queue_has_an_end_and_a_model_without_targets_is_not_asked_for_names(pipe):
+    asker = asking.Asker(pipe)
+    assert app.build(asker)._queue.max_size == app.MAX_WAITING == 64
+    for targets in (["LOCATION1"], []):
+        asker.targets = targets
+        components = app.build(asker).config["components"]
+        (names,) = (one["props"] for one in components if one["props"].get("elem_id") == "names")
+        assert names["visible"] is bool(targets)
