@@ -59,6 +59,10 @@ def make_model(name: str, size: str, device: str = "cpu", attention: str = "sdpa
     return model_class._from_config(config, attn_implementation=attention).to(device)
 
 
+def takes_contexts(model) -> bool:
+    return "context_ids" in inspect.signature(model.forward).parameters
+
+
 def make_batch(model, num_texts: int, length: int, device: str = "cpu", num_contexts: int | None = None) -> dict:
     """Random texts (num_texts, length) without padding, with one context each or (num_texts, num_contexts)."""
     asked = (num_texts,) if num_contexts is None else (num_texts, num_contexts)
@@ -68,7 +72,7 @@ def make_batch(model, num_texts: int, length: int, device: str = "cpu", num_cont
         "token_type_ids": torch.zeros(num_texts, length, dtype=torch.long, device=device),
         "labels": torch.randint(3, asked, device=device),
     }
-    if "context_ids" in inspect.signature(model.forward).parameters:
+    if takes_contexts(model):
         batch["context_ids"] = torch.randint(8, asked, device=device)
     return batch
 
