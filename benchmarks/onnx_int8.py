@@ -1,9 +1,9 @@
 """Size, time and SentiHood scores of one classifier: PyTorch, ONNX and ONNX in int8, in one run.
 
-    python benchmarks/onnx_int8.py CHECKPOINT --data_dir DIR
+    python benchmarks/onnx_int8.py CHECKPOINT --data_dir DIR --threads 1
 
 CHECKPOINT is a SentiHood classifier, DIR holds the SentiHood files. Time is that of the forward passes over the test
-split, in batches of rows of like length, on as many threads for all three (README: 1); each warms up first.
+split, in batches of rows of like length, on as many threads for all three; each warms up first.
 """
 
 import tempfile
