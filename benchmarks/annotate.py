@@ -15,17 +15,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from absa.commands import parse
+from absa.models import load_classifier
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline
+from timing import Threads, print_table, where
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -33,7 +36,7 @@ TOLERANCE = 1e-5
 
 
 @dataclass
-class BenchmarkArguments:
+class BenchmarkArguments(Threads):
     """What to measure."""
 
     checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
@@ -45,14 +48,11 @@ class BenchmarkArguments:
         default_factory=lambda: [1000, 10_000, 100_000], metadata={"help": "Texts of the corpora."}
     )
     loop_texts: int = field(default=500, metadata={"help": "Texts that the loop is given, too (default: 500)."})
-    batch_size: int = field(default=32, metadata={"help": "Questions annotate.py answers at once (default: 32)."})
     shard_size: int = field(default=5000, metadata={"help": "Texts of a shard (default: 5000)."})
-    threads: int = field(default=1, metadata={"help": "Threads of PyTorch (default: 1)."})
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
 
 
-@dataclass
-class Measured:
+class Measured(NamedTuple):
     """One run of annotate.py: its rows, seconds with and without its start, and the most memory, in MB."""
 
     rows: pd.DataFrame
@@ -69,9 +69,8 @@ def annotate(arguments: BenchmarkArguments, texts: list[str], folder: Path) -> M
         file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
     command = [sys.executable, str(ROOT / "examples" / "annotate.py"), arguments.checkpoint, str(corpus)]
     command += ["--output_dir", str(output_dir), "--return_all"]
-    command += ["--batch_size", str(arguments.batch_size), "--shard_size", str(arguments.shard_size)]
-    command += ["--bf16", str(arguments.bf16).lower()]
-    environment = {**os.environ, "OMP_NUM_THREADS": str(arguments.threads), "ACCELERATE_USE_CPU": "true"}
+    command += ["--shard_size", str(arguments.shard_size), "--bf16", str(arguments.bf16).lower()]
+    environment = {**os.environ, "OMP_NUM_THREADS": str(torch.get_num_threads()), "ACCELERATE_USE_CPU": "true"}
     start = time.perf_counter()
     with open(printed, "w") as file:
         process = subprocess.Popen(command, stdout=file, env=environment)
@@ -88,8 +87,7 @@ def annotate(arguments: BenchmarkArguments, texts: list[str], folder: Path) -> M
 
 def loop(arguments: BenchmarkArguments, texts: list[str]) -> tuple[list[dict], float]:
     """All answers to texts that are asked about one by one, and the seconds it takes."""
-    model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32)
-    tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, device="cpu", return_all=True)
     for text in texts[:20]:
         pipe(text)
@@ -114,35 +112,36 @@ def check(answers: list[dict], rows: pd.DataFrame):
 
 
 def main(arguments: BenchmarkArguments):
-    torch.set_num_threads(arguments.threads)
     arguments.bf16 = use_bfloat16(arguments.bf16, "cpu")
     distinct = list(dict.fromkeys(load_absa_dataset("sentihood", data_dir=arguments.data_dir)["test"]["text"]))
 
     def texts(number: int) -> list[str]:
         return [distinct[index % len(distinct)] for index in range(number)]
 
-    bits = "bfloat16" if arguments.bf16 else "float32"
-    print(f"{bits}, {arguments.threads} threads, batches of {arguments.batch_size}, PyTorch {torch.__version__}\n")
+    bits, count = "bfloat16" if arguments.bf16 else "float32", arguments.loop_texts
+    print(f"{bits}, {where('cpu')}\n")
     with tempfile.TemporaryDirectory() as folder:
-        answers, loop_s = loop(arguments, texts(arguments.loop_texts))
-        measured = annotate(arguments, texts(arguments.loop_texts), Path(folder) / "loop")
-        print(f"{arguments.loop_texts} texts, {len(answers)} questions")
-        print(f"loop         {loop_s:7.1f} s  {arguments.loop_texts / loop_s:7.1f} texts/s")
-        print(
-            f"annotate.py  {measured.annotating_s:7.1f} s  {arguments.loop_texts / measured.annotating_s:7.1f} texts/s"
-        )
+        answers, loop_s = loop(arguments, texts(count))
+        measured = annotate(arguments, texts(count), Path(folder) / "loop")
+        print(f"{count} texts, {len(answers)} questions")
+        for name, seconds in (("loop", loop_s), ("annotate.py", measured.annotating_s)):
+            print(f"{name:<12} {seconds:7.1f} s  {count / seconds:7.1f} texts/s")
         print(f"ratio        {loop_s / measured.annotating_s:7.2f}")
         if not check(answers, measured.rows) and bits == "float32":
             sys.exit(f"the two do not agree to {TOLERANCE}")
 
-        print(
-            "\n| texts | seconds | of them annotating | texts/s annotating | peak memory, MB |\n|---|---|---|---|---|"
-        )
-        for size in arguments.sizes:
-            measured = annotate(arguments, texts(size), Path(folder) / str(size))
-            cells = [f"{size:,}", f"{measured.total_s:.1f}", f"{measured.annotating_s:.1f}"]
-            cells += [f"{size / measured.annotating_s:.1f}", f"{measured.memory_mb:.0f}"]
-            print(f"| {' | '.join(cells)} |", flush=True)
+        def rows() -> Iterator[dict]:
+            for size in arguments.sizes:
+                measured = annotate(arguments, texts(size), Path(folder) / str(size))
+                yield {
+                    "texts": f"{size:,}",
+                    "seconds": f"{measured.total_s:.1f}",
+                    "of them annotating": f"{measured.annotating_s:.1f}",
+                    "texts/s annotating": f"{size / measured.annotating_s:.1f}",
+                    "peak memory, MB": f"{measured.memory_mb:.0f}",
+                }
+
+        print_table(rows())
 
 
 if __name__ == "__main__":

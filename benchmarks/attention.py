@@ -9,7 +9,6 @@ contender is put together from others' kernels: PyTorch's fused attention for th
 triton-sigmoid for the other. It has no dropout; without the package it is left out.
 """
 
-import statistics
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from modeling_qacg_bert.attention_qacg_bert import (
     softmax_attention_sdpa,
 )
 from modeling_qacg_bert.triton_qacg_bert import quasi_attention_triton
-from timing import print_table
+from timing import medians, print_table
 
 NUM_HEADS, HEAD_SIZE = 12, 64
 DROPOUT = 0.1
@@ -38,7 +37,7 @@ class BenchmarkArguments:
 
     lengths: list[int] = field(default_factory=lambda: [128, 256, 512], metadata={"help": "Tokens of a text."})
     batch_size: int = field(default=24, metadata={"help": "Texts of a batch (default: 24)."})
-    rounds: int = field(default=33, metadata={"help": "Turns of each backend; the first three are not counted."})
+    rounds: int = field(default=30, metadata={"help": "Turns of each backend, after three that are not counted."})
 
 
 def of_two_libraries(sigmoid_attention: Callable) -> Callable:
@@ -95,26 +94,15 @@ def forward_and_backward(attention: Callable, tensors: list[torch.Tensor], dropo
     return call
 
 
-def milliseconds(call: Callable, flush: torch.Tensor) -> float:
+def milliseconds(call: Callable) -> float:
+    """Of the device alone, after a pass over more memory than its caches hold."""
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    flush.zero_()
+    torch.empty(2**30, dtype=torch.uint8, device="cuda").zero_()
     start.record()
     call()
     end.record()
     torch.cuda.synchronize()
     return start.elapsed_time(end)
-
-
-def medians(calls: dict[str, Callable], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each call; they take turns."""
-    flush = torch.empty(2**30, dtype=torch.uint8, device="cuda")
-    taken = {name: [] for name in calls}
-    for number in range(rounds):
-        for name, call in calls.items():
-            elapsed = milliseconds(call, flush)
-            if number >= 3:
-                taken[name].append(elapsed)
-    return {name: statistics.median(values) for name, values in taken.items()}
 
 
 def peak_mib(call: Callable) -> float:
@@ -168,9 +156,9 @@ def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
                     calls[name] = forward_and_backward(attention, tensors, 0.0)
                 elif name != TWO_LIBRARIES:
                     calls[name] = forward_and_backward(attention, tensors, DROPOUT)
-            taken = medians(calls, arguments.rounds)
+            taken = medians(calls, arguments.rounds, milliseconds)
             for name, row in of_backends.items():
-                row[f"{measure}, ms"] = taken.get(name, "")
+                row[f"{measure}, ms"] = taken[name][0] if name in taken else ""
                 row[f"{measure}, MiB"] = round(peak_mib(calls[name])) if name in calls else ""
         yield from of_backends.values()
     if TWO_LIBRARIES not in backends:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from absa.training.calibration import calibration_errors, helpful_temperature
 from absa.training.results import percent
+from timing import print_table
 
 
 def logits_and_labels(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -27,8 +28,8 @@ def logits_and_labels(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     return logits, np.array([names.index(label) for label in table["label"]]), names
 
 
-def row(run: Path) -> tuple[list[str], list[str]]:
-    """Names and cells of a line of the table."""
+def row(run: Path) -> dict[str, str]:
+    """A line of the table."""
     temperatures, errors = [], {"before": [], "after": []}
     for file in sorted(run.glob("seed-*/test_probabilities.parquet")):
         temperature = helpful_temperature(*logits_and_labels(file.with_name("validation_probabilities.parquet"))[:2])
@@ -38,23 +39,15 @@ def row(run: Path) -> tuple[list[str], list[str]]:
         errors["after"].append(calibration_errors(logits / temperature, labels, names))
     if not temperatures:
         sys.exit(f"{run} holds no seed-*/test_probabilities.parquet: name the output_dir of a finished run")
-    kinds = list(errors["before"][0])
-    cells = [f"{np.mean(temperatures):.2f}"]
-    for kind in kinds:
-        cells += [percent([of_seed[kind] for of_seed in errors[when]]) for when in ("before", "after")]
-    return ["temperature", *(f"{kind}, {when}" for kind in kinds for when in ("before", "after"))], cells
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="+", type=Path, help="output folders of runs with a test split")
-    for number, run in enumerate(parser.parse_args().runs):
-        names, cells = row(run)
-        if not number:
-            print("| test, % | " + " | ".join(names) + " |")
-            print("|---|" + "---|" * len(names))
-        print(f"| {run.name} | " + " | ".join(cells) + " |")
+    cells = {
+        f"{kind}, {when}": percent([of_seed[kind] for of_seed in errors[when]])
+        for kind in errors["before"][0]
+        for when in errors
+    }
+    return {"test, %": run.name, "temperature": f"{np.mean(temperatures):.2f}", **cells}
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", type=Path, help="output folders of runs with a test split")
+    print_table(map(row, parser.parse_args().runs))

@@ -8,19 +8,18 @@ the test scores of runs of `run_absa.py` stand in a second table, by their `num_
 """
 
 import json
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import torch
-
 from absa.commands import parse
 from absa.training.results import percent
-from timing import SIZES, inference, make_batch, make_model, medians, training_step, where
+from timing import SIZES, Threads, inference, make_batch, make_model, medians, print_table, training_step, where
 
 
 @dataclass
-class BenchmarkArguments:
+class BenchmarkArguments(Threads):
     """What to measure."""
 
     size: str = field(default="minilm", metadata={"choices": sorted(SIZES), "help": "Size of the model."})
@@ -28,37 +27,28 @@ class BenchmarkArguments:
     batch_size: int = field(default=8, metadata={"help": "Texts of a batch."})
     num_contexts: list[int] = field(default_factory=lambda: [1, 2, 4, 8], metadata={"help": "K."})
     rounds: int = field(default=12, metadata={"help": "Turns of each call, after three that are not counted."})
-    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
     runs: list[str] = field(default_factory=list, metadata={"help": "Output folders of run_absa.py."})
 
 
-def accuracy_table(folders: list[str]):
+def accuracies(folders: list[str]) -> Iterator[dict]:
     """Test scores of runs, those with the same number of guided layers as seeds of one row."""
-    by_layers, names = {}, []
+    by_layers = {}
     for folder in folders:
         results = json.loads((Path(folder) / "all_results.json").read_text(encoding="utf-8"))
         layers = results["arguments"]["num_context_layers"] or "all"
-        names = results["main_scores"]
         for seed, result in results["seeds"].items():
-            scores = result[results["split"]]
+            scores = {name: result[results["split"]][name] for name in results["main_scores"]}
             by_layers.setdefault(layers, {})[seed] = scores
-    print("\n| guided layers | seeds | " + " | ".join(name.replace("_", " ") for name in names) + " |")
-    print("|---|---|" + "---|" * len(names))
     for layers, of_seeds in by_layers.items():
-        cells = [percent([scores[name] for scores in of_seeds.values()]) for name in names]
-        print(f"| {layers} | {len(of_seeds)} | " + " | ".join(cells) + " |")
+        of_seeds = list(of_seeds.values())
+        scores = {name.replace("_", " "): percent([scores[name] for scores in of_seeds]) for name in of_seeds[0]}
+        yield {"guided layers": layers, "seeds": len(of_seeds), **scores}
 
 
-def main(arguments: BenchmarkArguments):
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
+def costs(arguments: BenchmarkArguments) -> Iterator[dict]:
+    """Milliseconds of each K and number of guided layers, and their ratios."""
     num_layers = make_model("BERT", arguments.size).config.num_hidden_layers
     guided = sorted({num_layers, num_layers // 2, 2}, reverse=True)
-    print(
-        f"{arguments.size}, float32, {arguments.batch_size} texts of {arguments.length} tokens, {where('cpu')}\n\n"
-        "| | K | " + " | ".join(f"m = {m}, ms | to one | to K passes" for m in guided) + " |"
-    )
-    print("|---|---|" + "---|---|---|" * len(guided))
     models = {m: make_model("QACG-BERT", arguments.size, num_context_layers=m) for m in guided}
     for kind in (inference, training_step):
         calls = {
@@ -68,13 +58,18 @@ def main(arguments: BenchmarkArguments):
         }
         taken = {key: middle for key, (middle, _) in medians(calls, arguments.rounds).items()}
         for k in arguments.num_contexts:
-            cells = []
+            row = {"call": kind.__name__.replace("_", " "), "K": k}
             for m in guided:
-                cells += [f"{1000 * taken[m, k]:.1f}", f"{taken[m, k] / taken[m, 1]:.2f}"]
-                cells.append(f"{taken[m, k] / (k * taken[m, 1]):.2f}")
-            print(f"| {kind.__name__.replace('_', ' ')} | {k} | {' | '.join(cells)} |", flush=True)
-    if arguments.runs:
-        accuracy_table(arguments.runs)
+                row[f"m = {m}, ms"] = f"{1000 * taken[m, k]:.1f}"
+                row[f"m = {m}, to one"] = f"{taken[m, k] / taken[m, 1]:.2f}"
+                row[f"m = {m}, to K passes"] = f"{taken[m, k] / (k * taken[m, 1]):.2f}"
+            yield row
+
+
+def main(arguments: BenchmarkArguments):
+    print(f"{arguments.size}, float32, {arguments.batch_size} texts of {arguments.length} tokens, {where('cpu')}")
+    print_table(costs(arguments))
+    print_table(accuracies(arguments.runs))
 
 
 if __name__ == "__main__":

@@ -8,16 +8,16 @@ are `contrast.json` of the sample corpus, or any file in SentiHood's format.
 """
 
 import json
-from collections.abc import Iterable
-from dataclasses import astuple, dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
 from absa.commands import parse
+from absa.models import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
 
 ROOT = Path(__file__).resolve().parents[1]
+OF = {"opinions right": "opinions", "whole sentences right": "sentences", "false mentions": "unmentioned"}
 
 
 @dataclass
@@ -32,31 +32,19 @@ class ContrastArguments:
     verbose: bool = field(default=False, metadata={"help": "Print what is wrong, too (default: no)."})
 
 
-@dataclass
-class Score:
-    """Counts over sentences; see `main` for what they mean."""
-
-    opinions: int = 0
-    right: int = 0
-    sentences: int = 0
-    whole: int = 0
-    unmentioned: int = 0
-    spoken_of: int = 0
-
-
-def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool = False) -> Score:
-    """Asks about each target of a sentence and each aspect, and compares with the sentence's opinions."""
-    total = Score()
+def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool = False) -> Counter:
+    """Asks about each target of a sentence and each aspect, and counts what its opinions confirm."""
+    total = Counter()
     for sentence, answers in zip(sentences, pipe([s["text"] for s in sentences], return_all=True), strict=True):
         gold = {(o["target_entity"], o["aspect"]): o["sentiment"].lower() for o in sentence["opinions"]}
         answered = {(answer["target"], answer["aspect"]): answer["label"] for answer in answers}
         wrong = {pair: label for pair, label in answered.items() if label != gold.get(pair, "none")}
-        total.opinions += len(gold)
-        total.right += sum(pair not in wrong for pair in gold)
-        total.sentences += 1
-        total.whole += not wrong
-        total.unmentioned += len(answered) - len(gold)
-        total.spoken_of += sum(pair not in gold for pair in wrong)
+        total["opinions"] += len(gold)
+        total["opinions right"] += sum(pair not in wrong for pair in gold)
+        total["sentences"] += 1
+        total["whole sentences right"] += not wrong
+        total["unmentioned"] += len(answered) - len(gold)
+        total["false mentions"] += sum(pair not in gold for pair in wrong)
         if verbose and wrong:
             print(sentence["text"])
             for pair, label in wrong.items():
@@ -64,28 +52,19 @@ def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool = 
     return total
 
 
-def sum_of(scores: Iterable[Score]) -> Score:
-    """The counts of several groups of sentences together."""
-    return Score(*map(sum, zip(*map(astuple, scores), strict=True)))
-
-
 def main(arguments: ContrastArguments):
     sentences = json.loads(arguments.file.read_text(encoding="utf-8"))
-    model = AutoModelForSequenceClassification.from_pretrained(arguments.model)
-    pipe = AspectSentimentPipeline(model=model, tokenizer=AutoTokenizer.from_pretrained(arguments.model))
+    model, tokenizer = load_classifier("model", arguments.model)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
     groups = {"one place": [], "two places": []}
     for sentence in sentences:
         groups["two places" if "LOCATION2" in sentence["text"] else "one place"].append(sentence)
-    found = {name: score(pipe, group, arguments.verbose) for name, group in groups.items()}
-    found = {"": sum_of(found.values()), **{f", {name}": scored for name, scored in found.items()}}
-    for where, scored in found.items():
-        for name, count, of in (
-            ("opinions right", scored.right, scored.opinions),
-            ("whole sentences right", scored.whole, scored.sentences),
-            ("false mentions", scored.spoken_of, scored.unmentioned),
-        ):
-            if of:
-                print(f"{name + where:<34} {count:>4} of {of:<4}  {100 * count / of:5.1f} %")
+    found = {f", {name}": score(pipe, group, arguments.verbose) for name, group in groups.items()}
+    for where, counts in {"": sum(found.values(), Counter()), **found}.items():
+        for name, of in OF.items():
+            if counts[of]:
+                share = 100 * counts[name] / counts[of]
+                print(f"{name + where:<34} {counts[name]:>4} of {counts[of]:<4}  {share:5.1f} %")
 
 
 if __name__ == "__main__":

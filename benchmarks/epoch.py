@@ -9,9 +9,11 @@ loss is the mean over the epoch; validation is scored once, after it. "batches a
 without a model. The options are those of `run_absa.py`.
 """
 
+import itertools
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +24,11 @@ from absa.models import build_config, load_model, load_tokenizer, resolve_backbo
 from absa.training import run as run_absa
 from absa.training.arguments import parse_arguments
 from absa.training.trainer import ABSATrainer
-from timing import where
+from timing import print_table, where
 
 PADDED_TO = 128
 WAYS = {  # attention, arguments of the Trainer, of the collator
-    "plain": (
-        "eager",
-        {"bf16": False, "train_sampling_strategy": "random"},
-        {"padding": "max_length"},
-    ),
+    "plain": ("eager", {"bf16": False, "train_sampling_strategy": "random"}, {"padding": "max_length"}),
     "recipe": ("sdpa", {}, {}),
 }
 
@@ -76,22 +74,19 @@ def train(way: str, seed: int, task, model_arguments, training_arguments) -> tup
 def main(argv: list[str]):
     model_arguments, data_arguments, training_arguments = parse_arguments(argv)
     task = run_absa.load_task(data_arguments)
-    print(f"{len(task.splits['train']['id'])} rows, {where('cpu')}\n")
-    print("| | seed | seconds | batches alone | training loss | validation loss | strict accuracy |")
-    print("|---|---|---|---|---|---|---|")
-    seconds = {}
-    for seed in data_arguments.seeds:
-        for way in WAYS:
-            *times, training_loss, loss, accuracy = train(way, seed, task, model_arguments, training_arguments)
-            seconds.setdefault(way, []).append(times[0])
-            cells = [
-                *(f"{taken:.2f}" for taken in times),
-                f"{training_loss:.4f}",
-                f"{loss:.4f}",
-                f"{100 * accuracy:.1f}",
-            ]
-            print(f"| {way} | {seed} | {' | '.join(cells)} |", flush=True)
-    print(f"\nplain / recipe: {sum(seconds['plain']) / sum(seconds['recipe']):.2f}")
+    print(f"{len(task.splits['train']['id'])} rows, {where('cpu')}")
+    seconds = dict.fromkeys(WAYS, 0.0)
+
+    def rows() -> Iterator[dict]:
+        for seed, way in itertools.product(data_arguments.seeds, WAYS):
+            taken, batches, training_loss, loss, accuracy = train(way, seed, task, model_arguments, training_arguments)
+            seconds[way] += taken
+            row = {"": way, "seed": seed, "seconds": f"{taken:.2f}", "batches alone": f"{batches:.2f}"}
+            row |= {"training loss": f"{training_loss:.4f}", "validation loss": f"{loss:.4f}"}
+            yield row | {"strict accuracy": f"{100 * accuracy:.1f}"}
+
+    print_table(rows())
+    print(f"\nplain / recipe: {seconds['plain'] / seconds['recipe']:.2f}")
 
 
 if __name__ == "__main__":

@@ -15,15 +15,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from absa.commands import parse
+from absa.models import load_classifier
 from absa.tasks.classification import make_task
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert.processing_qacg_bert import Origins, Word
 from modeling_qacg_bert.relevance_qacg_bert import METHODS, encode_words, padded_batches, relevance_of_words
+from timing import print_table
 
-RANDOM = "random"
+BATCH_SIZE = 64
 
 
 @dataclass
@@ -33,8 +34,6 @@ class BenchmarkArguments:
     checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
     data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
     num_questions: int | None = field(default=None, metadata={"help": "Of the test split, evenly (default: all)."})
-    batch_size: int = field(default=64, metadata={"help": "Rows at a time (default: 64)."})
-    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
 
 
 def masked(row: dict, hidden: set[Word], mask_token_id: int) -> list[int]:
@@ -54,11 +53,11 @@ def curves(row: dict, ranked: list[Word], mask_token_id: int) -> tuple[list[list
 
 
 @torch.inference_mode()
-def probabilities(model, tokenizer, rows: list[dict], batch_size: int) -> torch.Tensor:
+def probabilities(model, tokenizer, rows: list[dict]) -> torch.Tensor:
     """(rows, labels), uncalibrated."""
     found = torch.empty(len(rows), model.config.num_labels)
     columns = {name: [row[name] for row in rows] for name in rows[0]}
-    for batch, inputs in padded_batches(model, tokenizer, columns, batch_size):
+    for batch, inputs in padded_batches(model, tokenizer, columns, BATCH_SIZE):
         found[batch] = model(**inputs).logits.float().softmax(-1)
     return found
 
@@ -68,21 +67,18 @@ def area(curve: list[float]) -> float:
     return float(np.trapezoid(curve, np.linspace(0, 1, len(curve))))
 
 
-def rankings(model, tokenizer, columns: dict[str, list], labels: list[int], batch_size: int) -> Iterator[tuple]:
+def rankings(model, tokenizer, columns: dict[str, list], labels: list[int]) -> Iterator[tuple]:
     """Of each method its name and, for each row, the words, the most relevant first."""
     for method in METHODS:
-        found = relevance_of_words(model, tokenizer, columns, labels, method, batch_size)
+        found = relevance_of_words(model, tokenizer, columns, labels, method, BATCH_SIZE)
         yield method, [sorted(of_row, key=of_row.get, reverse=True) for of_row in found]
     order = random.Random(0)
     words = [sorted({word for word in of_row if word is not None}) for of_row in columns["words"]]
-    yield RANDOM, [order.sample(of_row, len(of_row)) for of_row in words]
+    yield "random", [order.sample(of_row, len(of_row)) for of_row in words]
 
 
 def main(arguments: BenchmarkArguments):
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-    model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32).eval()
-    tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
     test = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0).splits["test"]
     asked = [number for number, label in enumerate(test["label"]) if label != "none"]
     if arguments.num_questions:
@@ -90,31 +86,31 @@ def main(arguments: BenchmarkArguments):
     texts, targets, aspects = ([test[name][number] for number in asked] for name in ("text", "target", "aspect"))
     columns = encode_words(model, tokenizer, list(map(Origins.of, texts)), targets, aspects)
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    labels = probabilities(model, tokenizer, rows, arguments.batch_size).argmax(-1).tolist()
+    labels = probabilities(model, tokenizer, rows).argmax(-1).tolist()
 
     areas = {}
-    for method, ranked in rankings(model, tokenizer, columns, labels, arguments.batch_size):
+    for method, ranked in rankings(model, tokenizer, columns, labels):
         states, places = [], []
         for row, words in zip(rows, ranked, strict=True):
             of_row = curves(row, words, tokenizer.mask_token_id)
             places.append([len(curve) for curve in of_row])
             states += [{**row, "input_ids": input_ids} for curve in of_row for input_ids in curve]
         chosen = [label for label, (first, second) in zip(labels, places, strict=True) for _ in range(first + second)]
-        answers = probabilities(model, tokenizer, states, arguments.batch_size)
+        answers = probabilities(model, tokenizer, states)
         heights = iter(answers[torch.arange(len(chosen)), torch.tensor(chosen)].tolist())
         areas[method] = np.array(
             [[area([next(heights) for _ in range(length)]) for length in lengths] for lengths in places]
         )  # (questions, 2)
 
     num_words = np.mean([len(set(of_row) - {None}) for of_row in columns["words"]])
-    print(f"{len(rows)} questions of SentiHood's test split, {num_words:.1f} words and marks in a text\n")
-    print("| relevance by | deletion (lower is better) | insertion (higher is better) |\n|---|---|---|")
+    print(f"{len(rows)} questions of SentiHood's test split, {num_words:.1f} words and marks in a text")
+    table = []
     for method, found in areas.items():
-        cells = [
-            f"{mean:.3f} ± {error:.3f}"
-            for mean, error in zip(found.mean(0), found.std(0, ddof=1) / len(found) ** 0.5, strict=True)
-        ]
-        print(f"| {method.replace('_', ' ')} | {' | '.join(cells)} |")
+        means, errors = found.mean(0), found.std(0, ddof=1) / len(found) ** 0.5
+        deletion, insertion = (f"{mean:.3f} ± {error:.3f}" for mean, error in zip(means, errors, strict=True))
+        row = {"relevance by": method.replace("_", " "), "deletion (lower is better)": deletion}
+        table.append(row | {"insertion (higher is better)": insertion})
+    print_table(table)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,12 +26,12 @@ import psutil
 import torch
 from gradio_client import Client
 from gradio_client.utils import QueueError
+from transformers import AutoConfig
 
-import drawing
 from absa.commands import parse
 from absa.models import load_classifier
-from asking import Asker
 from modeling_qacg_bert import AspectSentimentPipeline
+from timing import print_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -54,15 +54,15 @@ class BenchmarkArguments:
     seconds: float = field(default=300.0, metadata={"help": "That each case takes (default: 300)."})
     burst: int = field(default=200, metadata={"help": "Visitors of the demo who then come at once (default: 200)."})
     cases: list[str] = field(
-        default_factory=lambda: ["pipeline", "demo"], metadata={"help": "Of pipeline and demo (default: both)."}
+        default_factory=lambda: ["pipeline", "demo"],
+        metadata={"choices": ["pipeline", "demo"], "help": "What is asked (default: both)."},
     )
 
 
-def load(arguments: BenchmarkArguments, name: str, process: int, clients: list[Callable[[random.Random], bool]]):
-    """Has the clients ask until time is up and prints a row. A client returns whether its answer was right."""
+def load(arguments: BenchmarkArguments, process: int, clients: list[Callable[[random.Random], bool]]) -> dict:
+    """Has the clients ask until time is up; a row of the table. A client returns whether its answer was right."""
     waits, memory = [], []
-    start = time.monotonic()
-    end = start + arguments.seconds
+    end = time.monotonic() + arguments.seconds
 
     def ask(number: int) -> Counter:
         generator, outcomes = random.Random(number), Counter()
@@ -85,15 +85,20 @@ def load(arguments: BenchmarkArguments, name: str, process: int, clients: list[C
         outcomes = sum(pool.map(ask, range(len(clients))), Counter())
     looking.join()
     quarter = max(len(memory) // 4, 1)
-    right, wrong = outcomes.pop("right", 0), outcomes.pop("wrong", 0)
-    print(
-        f"| {name} | {len(clients)} | {right + wrong + outcomes.total():,} | {wrong} | {outcomes.total()} "
-        f"| {median(waits):.2f} | {max(waits):.2f} | {memory[0]:.0f} | {mean(memory[-2 * quarter : -quarter]):.0f} "
-        f"| {mean(memory[-quarter:]):.0f} |",
-        flush=True,
-    )
+    requests, wrong, right = outcomes.total(), outcomes.pop("wrong", 0), outcomes.pop("right", 0)
     for error, times in outcomes.most_common():
         print(f"  {times} x {error}", file=sys.stderr)
+    return {
+        "clients": len(clients),
+        "requests": f"{requests:,}",
+        "wrong": wrong,
+        "errors": requests - wrong - right,
+        "median s": f"{median(waits):.2f}",
+        "longest s": f"{max(waits):.2f}",
+        "MB at first": f"{memory[0]:.0f}",
+        "MB in the 3rd quarter": f"{mean(memory[-2 * quarter : -quarter] or memory):.0f}",
+        "last": f"{mean(memory[-quarter:]):.0f}",
+    }
 
 
 def same(given, expected) -> bool:
@@ -107,8 +112,11 @@ def same(given, expected) -> bool:
     return given == expected
 
 
-def pipeline_case(arguments: BenchmarkArguments, pipe: AspectSentimentPipeline):
+def ask_pipeline(arguments: BenchmarkArguments) -> Iterator[dict]:
     """One pipeline, called by many threads; also for what explains an answer."""
+    torch.set_num_threads(1)
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
 
     def answers(text: str, explain: bool | str) -> list[dict]:
         return pipe(text, targets={text.split()[0]: "LOCATION1"}, return_all=True, explain=explain)
@@ -119,30 +127,41 @@ def pipeline_case(arguments: BenchmarkArguments, pipe: AspectSentimentPipeline):
         question = generator.choice(TEXTS), generator.choice(EXPLANATIONS)
         return same(answers(*question), expected[question])
 
-    load(arguments, "pipeline", os.getpid(), [client] * arguments.clients)
+    yield {"": "pipeline"} | load(arguments, os.getpid(), [client] * arguments.clients)
 
 
-def demo_case(arguments: BenchmarkArguments, pipe: AspectSentimentPipeline):
-    """The demo in a process of its own, asked over its port."""
-    asker = Asker(pipe)
-    expected = {}
-    for text in TEXTS:
-        asked = asker.ask(text, [], asker.aspects)
-        expected[text] = drawing.table(asked.answers, asked.notes)
+def ask_demo(arguments: BenchmarkArguments) -> Iterator[dict]:
+    """The demo in a process of its own, asked over its port; then by more visitors at once than may wait."""
+    aspects = AutoConfig.from_pretrained(arguments.checkpoint).aspects
     server, address = start_demo(arguments.checkpoint)
     try:
+        alone = Client(address, max_workers=arguments.burst, verbose=False)
+        expected = {text: alone.predict(text, "", aspects, api_name="/ask")[0] for text in TEXTS}
+        if len(set(expected.values())) < len(TEXTS):
+            raise ValueError(f"checkpoint={arguments.checkpoint} answers texts alike, which would hide a mix-up")
 
         def make_client() -> Callable[[random.Random], bool]:
             client = Client(address, verbose=False)
 
             def ask(generator: random.Random) -> bool:
                 text = generator.choice(TEXTS)
-                return client.predict(text, "", asker.aspects, api_name="/ask")[0] == expected[text]
+                return client.predict(text, "", aspects, api_name="/ask")[0] == expected[text]
 
             return ask
 
-        load(arguments, "demo", server.pid, [make_client() for _ in range(arguments.clients)])
-        burst(arguments, address, asker.aspects, expected)
+        yield {"": "demo"} | load(arguments, server.pid, [make_client() for _ in range(arguments.clients)])
+        texts = (TEXTS * arguments.burst)[: arguments.burst]
+        jobs = [(text, alone.submit(text, "", aspects, api_name="/ask")) for text in texts]
+        outcomes = Counter()
+        for text, job in jobs:
+            try:
+                outcomes["right" if job.result()[0] == expected[text] else "wrong"] += 1
+            except QueueError:
+                outcomes["busy"] += 1
+        one_more = alone.predict(TEXTS[0], "", aspects, api_name="/ask")[0] == expected[TEXTS[0]]
+        busy = f"{outcomes['busy']} told that the demo is busy, {outcomes['wrong']} wrong"
+        print(f"\n{arguments.burst} at once: {outcomes['right']} answered, {busy}.")
+        print(f"One more afterwards: {'answered' if one_more else 'wrong'}")
     finally:
         server.terminate()
         server.wait()
@@ -167,41 +186,9 @@ def start_demo(checkpoint: str) -> tuple[subprocess.Popen, str]:
     raise RuntimeError(f"the demo did not start on {checkpoint}")
 
 
-def burst(arguments: BenchmarkArguments, address: str, aspects: list[str], expected: dict[str, str]):
-    """More visitors than the queue has places come at once; each is answered, or told that the demo is busy."""
-    client = Client(address, max_workers=arguments.burst, verbose=False)
-    jobs = [
-        (text, client.submit(text, "", aspects, api_name="/ask"))
-        for text in (TEXTS * arguments.burst)[: arguments.burst]
-    ]
-    outcomes = Counter()
-    for text, job in jobs:
-        try:
-            outcomes["right" if job.result()[0] == expected[text] else "wrong"] += 1
-        except QueueError:
-            outcomes["busy"] += 1
-    print(
-        f"\n{arguments.burst} at once: {outcomes['right']} answered, {outcomes['busy']} told that the demo is busy, "
-    )
-    print(f"{outcomes['wrong']} wrong. One more afterwards: ", end="")
-    print("answered" if client.predict(TEXTS[0], "", aspects, api_name="/ask")[0] == expected[TEXTS[0]] else "wrong")
-
-
-CASES = {"pipeline": pipeline_case, "demo": demo_case}
-
-
 def main(arguments: BenchmarkArguments):
-    if unknown := set(arguments.cases) - set(CASES):
-        raise ValueError(f"cases={sorted(unknown)}: give some of {', '.join(CASES)}")
-    torch.set_num_threads(1)
-    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint)
-    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
-    print(
-        "| | clients | requests | wrong | errors | median s | longest s | MB at first | MB in the 3rd quarter | last |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
-    for name in arguments.cases:
-        CASES[name](arguments, pipe)
+    cases = {"pipeline": ask_pipeline, "demo": ask_demo}
+    print_table(row for case in arguments.cases for row in cases[case](arguments))
 
 
 if __name__ == "__main__":

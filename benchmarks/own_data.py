@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from datasets import ClassLabel, Dataset
 
 from absa.commands import parse
 from datasets_scripts import load_absa_dataset
+from timing import print_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,19 +65,16 @@ def train_and_test(folder: Path) -> dict[str, float]:
     return {**{name: score["mean"] for name, score in summary.items()}, "seconds": time.perf_counter() - start}
 
 
-def main(arguments: OwnDataArguments):
-    print(
-        "| data | sentences | accuracy | strict accuracy | macro-F1 | seconds |\n|---|---|---|---|---|---|", flush=True
-    )
+def rows(arguments: OwnDataArguments) -> Iterator[dict]:
     for name, count in CASES:
         splits = load_absa_dataset(name, data_dir=getattr(arguments, f"{name}_dir"))
         with tempfile.TemporaryDirectory() as folder:
             write_own_file(Path(folder) / "train.csv", splits["train"], count)
             write_own_file(Path(folder) / "test.csv", splits["test"], TEST_SENTENCES)
             scores = train_and_test(Path(folder))
-        shown = (f"{100 * scores[score]:.1f}" for score in ("accuracy", "strict_accuracy", "macro_f1"))
-        print(f"| {name} | {count} | {' | '.join(shown)} | {scores['seconds']:.0f} |", flush=True)
+        shown = {score: f"{100 * scores[score]:.1f}" for score in ("accuracy", "strict_accuracy", "macro_f1")}
+        yield {"data": name, "sentences": count, **shown, "seconds": f"{scores['seconds']:.0f}"}
 
 
 if __name__ == "__main__":
-    main(parse(OwnDataArguments))
+    print_table(rows(parse(OwnDataArguments)))

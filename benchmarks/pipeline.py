@@ -11,24 +11,23 @@ import time
 from dataclasses import dataclass, field
 
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from absa.commands import parse
+from absa.models import load_classifier
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
+from timing import Threads
 
 TOLERANCE = 1e-5
 
 
 @dataclass
-class BenchmarkArguments:
+class BenchmarkArguments(Threads):
     """What to measure."""
 
     checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
     data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
     num_texts: int = field(default=1000, metadata={"help": "Texts of the test split, from its start (default: 1000)."})
-    batch_size: int = field(default=32, metadata={"help": "Questions the pipeline answers at once (default: 32)."})
-    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
 
 
 @torch.no_grad()
@@ -48,13 +47,8 @@ def loop(model, tokenizer, texts: list[str]) -> list[list[float]]:
 
 
 def main(arguments: BenchmarkArguments):
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-    model = AutoModelForSequenceClassification.from_pretrained(arguments.checkpoint, dtype=torch.float32)
-    tokenizer = AutoTokenizer.from_pretrained(arguments.checkpoint)
-    pipe = AspectSentimentPipeline(
-        model=model, tokenizer=tokenizer, device="cpu", return_all=True, batch_size=arguments.batch_size
-    )
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, device="cpu", return_all=True)
     rows = load_absa_dataset("sentihood", data_dir=arguments.data_dir)["test"]
     texts = list(dict.fromkeys(rows["text"]))[: arguments.num_texts]
     loop(model, tokenizer, texts[:20])

@@ -13,30 +13,26 @@ from dataclasses import dataclass, field
 import torch
 
 from absa.commands import parse
-from timing import SIZES, inference, make_batch, make_model, medians, where
+from timing import SIZES, Threads, inference, make_batch, make_model, medians, print_table, where
 
 
 @dataclass
-class BenchmarkArguments:
+class BenchmarkArguments(Threads):
     """What to measure."""
 
     size: str = field(default="minilm", metadata={"choices": sorted(SIZES), "help": "Size of the model."})
     length: int = field(default=40, metadata={"help": "Tokens of a text."})
     batch_sizes: list[int] = field(default_factory=lambda: [1, 8, 24], metadata={"help": "Texts of a batch."})
     rounds: int = field(default=40, metadata={"help": "Turns of each way, after three that are not counted."})
-    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
 
 
 @torch.inference_mode()
 def main(arguments: BenchmarkArguments):
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
     model = make_model("QACG-BERT", arguments.size).eval()
     attention = model.bert.encoder.layer[0].attention.self
     weights = attention.stack()
-    print(f"{arguments.size}, float32, texts of {arguments.length} tokens, {where('cpu')}\n")
-    print("| batch | one by one, ms | stacked, ms | stacked before, ms | the whole model, ms | saved |")
-    print("|---|---|---|---|---|---|")
+    print(f"{arguments.size}, float32, texts of {arguments.length} tokens, {where('cpu')}")
+    rows = []
     for batch_size in arguments.batch_sizes:
         hidden_states = torch.randn(batch_size, arguments.length, model.config.hidden_size)
         context_embedding = torch.randn(batch_size, 1, model.config.hidden_size)
@@ -50,7 +46,9 @@ def main(arguments: BenchmarkArguments):
         }
         taken = {name: 1000 * middle for name, (middle, _) in medians(calls, arguments.rounds).items()}
         saved = model.config.num_hidden_layers * (taken["one by one"] - taken["stacked before"]) / taken["model"]
-        print(f"| {batch_size} | {' | '.join(f'{value:.3f}' for value in taken.values())} | {100 * saved:.1f} % |")
+        cells = {f"{name}, ms": f"{milliseconds:.3f}" for name, milliseconds in taken.items()}
+        rows.append({"batch": batch_size, **cells, "saved": f"{100 * saved:.1f} %"})
+    print_table(rows)
 
 
 if __name__ == "__main__":

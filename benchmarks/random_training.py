@@ -5,14 +5,14 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from transformers import BertTokenizer, DataCollatorWithPadding, PreTrainedConfig, PrinterCallback, Trainer, set_seed
+from transformers import BertTokenizer, DataCollatorWithPadding, PreTrainedModel, PrinterCallback, Trainer, set_seed
 
 from absa.models import MINILM, MODEL_CLASSES, chosen_fields, make_config
 from absa.tasks.collating import CollatorOfTexts
 from absa.training.arguments import parse_arguments
 from absa.training.optimisation import balanced_loss
 from absa.training.trainer import ABSATrainer, predict
-from timing import SIZES
+from timing import SIZES, takes_contexts
 
 SIZE_OF = {MINILM: "minilm", "google-bert/bert-base-uncased": "base"}  # by model_name_or_path
 CONTEXTS_AND_LABELS = {"sentihood": (8, 3), "semeval2014": (5, 5)}  # other data has SentiHood's numbers here
@@ -26,16 +26,16 @@ class Rows(list):
         return [row[key] for row in self] if isinstance(key, str) else super().__getitem__(key)
 
 
-def random_rows(count: int, config: PreTrainedConfig, together: bool) -> Rows:
+def random_rows(count: int, model: PreTrainedModel, together: bool) -> Rows:
     """Texts of 16 to 64 tokens, each with one context and label, or with four."""
-    rows = Rows()
+    rows, config = Rows(), model.config
     for _ in range(count):
         length = random.randint(16, 64)
         row = {"input_ids": random.choices(range(1000, config.vocab_size), k=length)}
         row |= {"token_type_ids": [0] * length, "attention_mask": [1] * length}
         labels = random.choices(range(config.num_labels), k=4)
         row["labels"] = labels if together else labels[0]
-        if config.model_type != "bert":
+        if takes_contexts(model):
             contexts = random.sample(range(config.num_contexts), 4)
             row["context_ids"] = contexts if together else contexts[0]
         rows.append(row)
@@ -73,7 +73,7 @@ def train(recipe: Path, size: str | None, *words: str) -> tuple[Trainer, np.ndar
         attention = model_arguments.attn_implementation
         model = MODEL_CLASSES[model_type]._from_config(config, attn_implementation=attention)
         model.accepts_loss_kwargs = False  # as `load_model` has it
-        rows = random_rows(4 * arguments.train_batch_size, config, data.contexts_together)
+        rows = random_rows(4 * arguments.train_batch_size, model, data.contexts_together)
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding
         trainer = ABSATrainer(
             model=model,

@@ -15,11 +15,22 @@ import torch
 
 from absa.commands import parse
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
-from timing import MODELS, SIZES, inference, make_batch, make_model, medians, print_table, training_step, where
+from timing import (
+    MODELS,
+    SIZES,
+    Threads,
+    inference,
+    make_batch,
+    make_model,
+    medians,
+    print_table,
+    training_step,
+    where,
+)
 
 
 @dataclass
-class BenchmarkArguments:
+class BenchmarkArguments(Threads):
     """What to measure."""
 
     size: str = field(default="minilm", metadata={"choices": sorted(SIZES), "help": "Size of the models."})
@@ -29,7 +40,6 @@ class BenchmarkArguments:
     device: str = field(default="cpu", metadata={"help": "cpu or cuda."})
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
     compile: bool = field(default=False, metadata={"help": "torch.compile all three models (default: no)."})
-    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
     profile: bool = field(
         default=False, metadata={"help": "After each row, where the time goes: ms of PyTorch's operators."}
     )
@@ -72,11 +82,10 @@ def print_profile(calls: dict[str, Callable], rounds: int, device: str):
             taken = event.self_device_time_total if device == "cuda" else event.self_cpu_time_total
             spent.setdefault(event.key, dict.fromkeys(calls, 0.0))[name] += taken / rounds / 1000
     totals = {name: sum(of_models[name] for of_models in spent.values()) for name in calls}
-    print("\n| operator, ms | " + " | ".join(calls) + " |\n|---|" + "---|" * len(calls))
-    for operator, of_models in sorted(spent.items(), key=lambda item: -max(item[1].values())):
-        if any(taken > 0.01 * totals[name] for name, taken in of_models.items()):
-            print(f"| {operator} | " + " | ".join(f"{taken:.3f}" for taken in of_models.values()) + " |")
-    print("| all | " + " | ".join(f"{total:.3f}" for total in totals.values()) + " |\n", flush=True)
+    listed = [item for item in spent.items() if any(item[1][name] > 0.01 * totals[name] for name in calls)]
+    ranked = sorted(listed, key=lambda item: -max(item[1].values()))
+    table = [{"operator, ms": name, **of_models} for name, of_models in [*ranked, ("all", totals)]]
+    print_table({key: cell if isinstance(cell, str) else f"{cell:.3f}" for key, cell in row.items()} for row in table)
 
 
 def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
@@ -94,7 +103,7 @@ def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
             batches = {name: make_batch(model, batch_size, length, device) for name, model in models.items()}
             for kind in (inference, training_step):
                 calls = {name: kind(run[name], batches[name], autocast) for name in models}
-                taken = medians(calls, arguments.rounds, device)
+                taken = medians(calls, arguments.rounds)
                 row = {"batch": batch_size, "length": length, "call": kind.__name__.replace("_", " ")}
                 for name in models:
                     middle, spread = taken[name]
@@ -112,8 +121,6 @@ def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
 
 
 def main(arguments: BenchmarkArguments):
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
     arguments.bf16 = use_bfloat16(arguments.bf16, arguments.device)
     precision = "bfloat16 autocast" if arguments.bf16 else "float32"
     print(f"{arguments.size}, {precision}{', compiled' * arguments.compile}, {where(arguments.device)}")

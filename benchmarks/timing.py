@@ -1,9 +1,11 @@
 """What the benchmarks of the models share: sizes, batches, what is timed, how, and the table that shows it."""
 
+import inspect
 import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 import torch
 from transformers import BertConfig, BertForSequenceClassification
@@ -39,11 +41,26 @@ MODELS = {
 WARM_UP = 3  # rounds that are not counted
 
 
+@dataclass(kw_only=True)
+class Threads:
+    """Arguments of a benchmark that is run on some threads, which are set as soon as they are given."""
+
+    threads: int | None = field(default=None, metadata={"help": "Threads of PyTorch (default: as it finds)."})
+
+    def __post_init__(self):
+        if self.threads:
+            torch.set_num_threads(self.threads)
+
+
 def make_model(name: str, size: str, device: str = "cpu", attention: str = "sdpa", **fields) -> torch.nn.Module:
     """A classifier with random weights."""
     config_class, model_class = MODELS[name]
     config = config_class(num_labels=3, **SIZES[size], **fields)
     return model_class._from_config(config, attn_implementation=attention).to(device)
+
+
+def takes_contexts(model) -> bool:
+    return "context_ids" in inspect.signature(model.forward).parameters
 
 
 def make_batch(model, num_texts: int, length: int, device: str = "cpu", num_contexts: int | None = None) -> dict:
@@ -55,7 +72,7 @@ def make_batch(model, num_texts: int, length: int, device: str = "cpu", num_cont
         "token_type_ids": torch.zeros(num_texts, length, dtype=torch.long, device=device),
         "labels": torch.randint(3, asked, device=device),
     }
-    if model.config.model_type != "bert":
+    if takes_contexts(model):
         batch["context_ids"] = torch.randint(8, asked, device=device)
     return batch
 
@@ -87,21 +104,23 @@ def inference(model, batch: dict, autocast: Callable) -> Callable:
     return forward
 
 
-def seconds(call: Callable, device: str = "cpu") -> float:
+def seconds(call: Callable) -> float:
     start = time.perf_counter()
     call()
-    if device == "cuda":
+    if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter() - start
 
 
-def medians(calls: dict[str, Callable], rounds: int, device: str = "cpu") -> dict[str, tuple[float, float]]:
-    """Median seconds of each call, and half the distance of the quartiles. They take turns, so that what else the
+def medians(
+    calls: dict[str, Callable], rounds: int, clock: Callable[[Callable], float] = seconds
+) -> dict[str, tuple[float, float]]:
+    """Median time of each call, and half the distance of the quartiles. The calls take turns, so that what else the
     machine does falls on all alike."""
     taken = {name: [] for name in calls}
     for number in range(WARM_UP + rounds):
         for name, call in calls.items():
-            elapsed = seconds(call, device)
+            elapsed = clock(call)
             if number >= WARM_UP:
                 taken[name].append(elapsed)
     found = {}

@@ -1,9 +1,21 @@
-"""Data sets for (targeted) aspect-based sentiment analysis, all as rows of (id, text, target, aspect, label)."""
+"""Data sets for (targeted) aspect-based sentiment analysis, all as rows of (id, text, target, aspect, label).
 
-from .custom_absa import CustomABSA
-from .exporting import export_parquet
-from .loading import load_absa_dataset
-from .semeval2014 import SemEval2014
-from .sentihood import SentiHood
+What the package offers is imported on first use, so that its plain modules serve where `datasets` is not installed.
+"""
 
-__all__ = ["CustomABSA", "SemEval2014", "SentiHood", "export_parquet", "load_absa_dataset"]
+from importlib import import_module
+
+HOMES = {
+    "CustomABSA": ".custom_absa",
+    "SemEval2014": ".semeval2014",
+    "SentiHood": ".sentihood",
+    "export_parquet": ".exporting",
+    "load_absa_dataset": ".loading",
+}
+__all__ = list(HOMES)
+
+
+def __getattr__(name: str):
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(HOMES[name], __name__), name)

@@ -2,37 +2,25 @@
 
     python examples/export_onnx.py outputs/quickstart/seed-42 outputs/onnx --int8
 
-OUTPUT_DIR receives model.onnx, with --int8 also model.int8.onnx, the configuration and the tokenizer. The inputs are
-those of the model: `input_ids`, `attention_mask` and `token_type_ids`, (batch, length), and `context_ids`, (batch,),
-which the baseline has not. The output is `logits`, (batch, labels). What is written is compared with PyTorch before it
-is kept.
+OUTPUT_DIR receives model.onnx, with --int8 also model.int8.onnx, the configuration, the tokenizer, and questions.json,
+from which `examples/predict_onnx.py` makes the inputs. What is written is compared with PyTorch before it is kept.
 """
 
-import logging
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import torch
-from transformers import PreTrainedModel
 
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
 from modeling_qacg_bert import Contexts
 
 try:
-    import onnx
-    import onnxruntime
-    import onnxscript  # noqa: F401  # what torch.onnx writes with
-    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from absa.onnx import export, largest_difference, quantise, write_questions
 except ImportError as error:
     raise SystemExit(f"{error.name} is not installed: pip install 'qacg-bert[onnx]'") from error
 
 TOLERANCE = 1e-4  # of a logit, in float32
-BATCHES = ((1, 5), (2, 64), (7, 33), (32, 16))  # (batch, length) to compare; none is the one that is traced
-SEED = 0
 
 
 @dataclass
@@ -47,88 +35,6 @@ class ExportArguments:
         default=False,
         metadata={"help": "Also write weights of 8 bits, for CPUs; activations are quantised as they come."},
     )
-
-
-def random_batch(model: PreTrainedModel, batch_size: int, length: int) -> dict[str, torch.Tensor]:
-    """Inputs of these sizes whose rows, but the first, are padded by up to half, by turns on the right and left."""
-    generator = torch.Generator().manual_seed(SEED)
-
-    def draw(low: int, high: int, *shape: int) -> torch.Tensor:
-        return torch.randint(low, high, shape, generator=generator)
-
-    mask = torch.ones(batch_size, length, dtype=torch.long)
-    for row in range(1, batch_size):
-        padding = int(draw(0, length // 2 + 1, 1))
-        mask[row, slice(length - padding, None) if row % 2 else slice(padding)] = 0
-    batch = {
-        "input_ids": draw(0, model.config.vocab_size, batch_size, length) * mask,
-        "attention_mask": mask,
-        "token_type_ids": draw(0, model.config.type_vocab_size, batch_size, length),
-    }
-    if model.config.model_type != "bert":
-        batch["context_ids"] = draw(0, model.config.num_contexts, batch_size)
-    return batch
-
-
-@contextmanager
-def quiet():
-    """Without what the exporters say of packages and steps that are not needed here."""
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(logging.NOTSET)
-
-
-def export(model: PreTrainedModel, file: Path):
-    """Writes a classifier, in eval mode, as one ONNX file."""
-    sizes = torch.export.Dim("batch"), torch.export.Dim("length", max=model.config.max_position_embeddings)
-    batch = random_batch(model, 3, 11)
-    with quiet():
-        torch.onnx.export(
-            model,
-            (),
-            file,
-            kwargs=batch,
-            input_names=list(batch),
-            output_names=["logits"],
-            dynamic_shapes={name: dict(enumerate(sizes[: value.dim()])) for name, value in batch.items()},
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
-
-
-def session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
-    """A model to run on the CPU; the threads are as many as PyTorch's unless given."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or torch.get_num_threads()
-    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-
-
-@torch.no_grad()
-def largest_difference(model: PreTrainedModel, file: Path) -> float:
-    """The most that a logit of an ONNX file is away from the model's, over `BATCHES` that fit the model."""
-    onnx_model = session(file)
-    differences = []
-    for batch_size, length in BATCHES:
-        batch = random_batch(model, batch_size, min(length, model.config.max_position_embeddings))
-        (logits,) = onnx_model.run(["logits"], {name: value.numpy() for name, value in batch.items()})
-        differences.append(np.abs(logits - model(**batch).logits.numpy()).max())
-    return float(max(differences))
-
-
-def quantise(file: Path, to: Path):
-    """Weights of matrix products and embeddings in 8 bits, one scale a column; all else stays in float32."""
-    model = onnx.load(file)
-    # Shapes that the exporter noted before it transposed weights; onnxruntime infers them anew.
-    del model.graph.value_info[:]
-    with quiet():
-        quantize_dynamic(
-            model, to, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gather"]
-        )
 
 
 def main(arguments: ExportArguments):
@@ -154,6 +60,7 @@ def main(arguments: ExportArguments):
         quantise(file, small)
         difference = largest_difference(model, small)
         print(f"{small}: {small.stat().st_size / 1e6:.1f} MB, logits within {difference:.1e} of PyTorch's")
+    write_questions(model, tokenizer, output_dir / "questions.json")
     model.config.save_pretrained(output_dir)
     tokenizer.save_pretrained(output_dir)
 

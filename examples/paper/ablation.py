@@ -7,9 +7,9 @@ Prints a line for each, mean (sample standard deviation) over the checkpoints, i
 that are others than with the gates as they were trained.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from absa.training.results import percent
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, layers_qacg_bert
 
-GATES: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
+GATES = {
     "as trained": lambda gate: gate,
     "λ_A ≥ 0": lambda gate: gate.clamp(min=0),
     "λ_A ≤ 0": lambda gate: gate.clamp(max=0),
@@ -37,38 +37,18 @@ class AblationArguments:
     data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
 
 
-@contextmanager
-def gates(change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+def gates(change: Callable[[torch.Tensor], torch.Tensor]):
     """Changes the gates (B, h, n, 1) of all models while it is open."""
     quasi_gate = layers_qacg_bert.quasi_gate
-    layers_qacg_bert.quasi_gate = lambda *arguments: change(quasi_gate(*arguments))
-    try:
-        yield
-    finally:
-        layers_qacg_bert.quasi_gate = quasi_gate
+    return patch.object(layers_qacg_bert, "quasi_gate", lambda *arguments: change(quasi_gate(*arguments)))
 
 
 def answers(pipe: AspectSentimentPipeline, task: Task) -> np.ndarray:
     """Probabilities of the rows of the test split, (rows, labels)."""
-    rows = task.splits["test"]
-    asked = [
-        {"text": text, "target": target, "aspect": aspect}
-        for text, target, aspect in zip(rows["text"], rows["target"], rows["aspect"], strict=True)
-    ]
-    return np.array([[answer["probabilities"][label] for label in task.label_names] for answer in pipe(asked)])
-
-
-def load(checkpoint: str) -> AspectSentimentPipeline:
-    """The pipeline of a QACG-BERT.
-
-    Raises:
-        ValueError: if it is another model.
-    """
-    model, tokenizer = load_classifier("checkpoints", checkpoint)
-    if model.config.model_type != "qacg_bert":
-        raise ValueError(f"checkpoints {checkpoint} is a {model.config.model_type}: only qacg_bert has gates")
-    model.config.calibration_temperature = 1.0  # as training scores its models
-    return AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    names = ("text", "target", "aspect")
+    rows = zip(*(task.splits["test"][name] for name in names), strict=True)
+    found = pipe([dict(zip(names, row, strict=True)) for row in rows])
+    return np.array([[answer["probabilities"][label] for label in task.label_names] for answer in found])
 
 
 def main(arguments: AblationArguments):
@@ -76,8 +56,11 @@ def main(arguments: AblationArguments):
     scores = {name: [] for name in GATES}
     others = {name: [] for name in GATES}
     for checkpoint in arguments.checkpoints:
-        pipe = load(checkpoint)
-        trained = None
+        model, tokenizer = load_classifier("checkpoints", checkpoint)
+        if not hasattr(model.config, "quasi_attention_scale"):
+            raise ValueError(f"checkpoints {checkpoint} is a {model.config.model_type}, which has no quasi-attention")
+        model.config.calibration_temperature = 1.0  # as training scores its models
+        pipe, trained = AspectSentimentPipeline(model=model, tokenizer=tokenizer), None
         for name, change in GATES.items():
             with gates(change):
                 probabilities = answers(pipe, task)

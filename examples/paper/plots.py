@@ -1,16 +1,11 @@
-"""The drawing of `figures.py`: in lightness and hatches, never hue alone, for those who see no colours."""
+"""Draws the numbers of `figures.py`: in lightness and hatches, never hue alone, for those who see no colours."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import matplotlib
 import numpy as np
-
-matplotlib.use("Agg")
-matplotlib.rcParams["svg.hashsalt"] = "figures"  # the same drawing gives the same file
-import matplotlib.pyplot as plt  # noqa: E402
-
-from weights import BINS, RANGES  # noqa: E402
+from matplotlib.figure import Figure
 
 MAP = "cividis"  # its lightness grows evenly, also for colour-blind readers
 DARK, LIGHT = "#1f2f4a", "#c9b458"
@@ -19,16 +14,28 @@ SYMBOLS = {
     "gate": r"$\lambda_A$",
     "self_attention": r"$A_{\mathrm{Self\text{-}Attn}}$",
     "quasi_attention": r"$A_{\mathrm{Quasi\text{-}Attn}}$",
+    "quasi_term": r"$\lambda_A A_{\mathrm{Quasi\text{-}Attn}}$",
 }
 LINEAR = ("gate",)  # as in the paper's figure 4
+matplotlib.rcParams["svg.hashsalt"] = "figures"  # the same drawing gives the same file
+
+
+def draw(numbers: Mapping, question: str, folder: Path):
+    """All figures of figures.json; `question` names the one of the tokens figure."""
+    folder.mkdir(parents=True, exist_ok=True)
+    of_tokens, weights = numbers["tokens"], numbers["weights"]
+    relevance([(panel["words"], panel["relevance"]) for panel in numbers["relevance"]], folder)
+    histograms(weights["counts"], weights["ranges"], folder)
+    title = f"{question}, layer {of_tokens['layer']}, head {of_tokens['head']}"
+    tokens(of_tokens["words"], of_tokens["self_attention"], of_tokens["quasi_term"], title, folder)
+    negative_share(np.array(numbers["negative_share"]), folder)
+    lowest_words(numbers["lowest_words"], folder)
 
 
 def save(figure, folder: Path, name: str):
     """As a vector and as PNG, without what would differ from one run to the next."""
-    folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
     figure.savefig(folder / f"{name}.png", dpi=150, metadata={"Software": None})
-    plt.close(figure)
 
 
 def heat_map(axes, values: np.ndarray, rows: Sequence[str], columns: Sequence[str], decimals: int):
@@ -44,19 +51,19 @@ def heat_map(axes, values: np.ndarray, rows: Sequence[str], columns: Sequence[st
 def relevance(panels: Sequence[tuple[list[str], Mapping[str, list[float]]]], folder: Path):
     """Figure 3: of each text its words, and their relevance for each (target, aspect)."""
     widths = [len(words) for words, _ in panels]
-    figure, axes = plt.subplots(
-        len(panels), 1, figsize=(2.5 + 0.55 * max(widths), 2.2 * len(panels)), layout="constrained", squeeze=False
-    )
-    for (words, of_contexts), panel in zip(panels, axes[:, 0], strict=True):
+    figure = Figure(figsize=(2.5 + 0.55 * max(widths), 2.2 * len(panels)), layout="constrained")
+    axes = figure.subplots(len(panels), squeeze=False)[:, 0]
+    for (words, of_contexts), panel in zip(panels, axes, strict=True):
         heat_map(panel, np.array(list(of_contexts.values())), list(of_contexts), words, decimals=2)
     save(figure, folder, "relevance")
 
 
-def histograms(counts: Mapping[str, np.ndarray], folder: Path):
+def histograms(counts: Mapping[str, list[int]], ranges: Mapping[str, tuple[float, float]], folder: Path):
     """Figure 4: how often each value occurs."""
-    figure, axes = plt.subplots(1, 4, figsize=(13, 3), layout="constrained")
+    figure = Figure(figsize=(13, 3), layout="constrained")
+    axes = figure.subplots(1, 4)
     for letter, (name, of_bins), panel in zip("abcd", counts.items(), axes, strict=True):
-        edges = np.linspace(*RANGES[name], BINS + 1)
+        edges = np.linspace(*ranges[name], len(of_bins) + 1)
         panel.stairs(of_bins, edges, fill=True, color=DARK)
         panel.axvline(0, color=LIGHT, linestyle="--", linewidth=1)
         panel.set_yscale("linear" if name in LINEAR else "log")
@@ -69,19 +76,12 @@ def histograms(counts: Mapping[str, np.ndarray], folder: Path):
 
 def tokens(words: Sequence[str], self_attention: Sequence[float], quasi: Sequence[float], title: str, folder: Path):
     """Figure 5: both terms of the attention of [CLS] on each word, over their greatest absolute value."""
-    figure, axes = plt.subplots(figsize=(1.5 + 0.5 * len(words), 3), layout="constrained")
+    figure = Figure(figsize=(1.5 + 0.5 * len(words), 3), layout="constrained")
+    axes = figure.subplots()
     places, greatest = np.arange(len(words)), max(map(abs, [*self_attention, *quasi]))
     axes.bar(places - 0.2, np.array(self_attention) / greatest, 0.4, color=DARK, label=SYMBOLS["self_attention"])
-    axes.bar(
-        places + 0.2,
-        np.array(quasi) / greatest,
-        0.4,
-        color=LIGHT,
-        edgecolor="black",
-        hatch="///",
-        linewidth=0.5,
-        label=r"$\lambda_A A_{\mathrm{Quasi\text{-}Attn}}$",
-    )
+    hatched = {"color": LIGHT, "edgecolor": "black", "hatch": "///", "linewidth": 0.5}
+    axes.bar(places + 0.2, np.array(quasi) / greatest, 0.4, label=SYMBOLS["quasi_term"], **hatched)
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_xticks(places, words, rotation=45, ha="right")
     axes.set_title(title)
@@ -92,20 +92,19 @@ def tokens(words: Sequence[str], self_attention: Sequence[float], quasi: Sequenc
 def negative_share(shares: np.ndarray, folder: Path):
     """Share of negative weights, (layers, heads)."""
     num_layers, num_heads = shares.shape
-    figure, axes = plt.subplots(figsize=(1 + 0.6 * num_heads, 1 + 0.4 * num_layers), layout="constrained")
-    heat_map(
-        axes, shares, [f"layer {n}" for n in range(1, num_layers + 1)], [str(n) for n in range(1, num_heads + 1)], 2
-    )
+    figure = Figure(figsize=(1 + 0.6 * num_heads, 1 + 0.4 * num_layers), layout="constrained")
+    axes = figure.subplots()
+    heads = [str(number) for number in range(1, num_heads + 1)]
+    heat_map(axes, shares, [f"layer {number}" for number in range(1, num_layers + 1)], heads, 2)
     axes.set_xlabel("head")
     save(figure, folder, "negative_share")
 
 
 def lowest_words(by_aspect: Mapping[str, list[dict]], folder: Path):
     """The words with the lowest mean quasi term, of each aspect."""
-    figure, axes = plt.subplots(
-        1, len(by_aspect), figsize=(3.2 * len(by_aspect), 3.2), layout="constrained", squeeze=False
-    )
-    for (aspect, entries), panel in zip(by_aspect.items(), axes[0], strict=True):
+    figure = Figure(figsize=(3.2 * len(by_aspect), 3.2), layout="constrained")
+    axes = figure.subplots(1, len(by_aspect), squeeze=False)[0]
+    for (aspect, entries), panel in zip(by_aspect.items(), axes, strict=True):
         panel.barh([entry["word"] for entry in entries], [entry["mean"] for entry in entries], color=DARK)
         panel.invert_yaxis()
         panel.axvline(0, color="black", linewidth=0.8)

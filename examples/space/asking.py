@@ -150,25 +150,16 @@ class Asker:
         if not self.targets:
             return None, [], []
         if not names:
-            own = self._present(text, None)
+            own = self.pipe.targets_in(text)
             if own:
                 return None, own, []
         found = names or names_in(text)
         asked = found[:MAX_TARGETS]
         in_turn = cycle([target for target in self.targets if target not in asked] or self.targets)
         named = {name: name if name in self.targets else next(in_turn) for name in asked} or None
-        present = self._present(text, named) if named else []
+        present = self.pipe.targets_in(text, targets=named) if named else []
         missing = [name for name in asked if name not in present]
         notes = [f"Not in the text: {', '.join(missing)}."] if missing else []
         if len(found) > len(asked):
             notes.append(f"Not asked about: {', '.join(found[len(asked) :])}. {MAX_TARGETS} names are the most.")
         return named, present, notes
-
-    def _present(self, text: str, named: dict[str, str] | None) -> list[str]:
-        """The names that the pipeline finds in a text."""
-        parameters, _, _ = self.pipe._sanitize_parameters(targets=named)
-        try:
-            questions = self.pipe.preprocess(text, **parameters).questions
-        except ValueError as error:
-            raise ValueError(str(error).removeprefix("input 0: ")) from error
-        return list(dict.fromkeys(question.name for question in questions))

@@ -1,25 +1,15 @@
 """benchmarks/attention.py: what of it needs no CUDA device, and all of it where there is one."""
 
-import importlib.util
 import math
-from pathlib import Path
 
 import pytest
 import torch
 
+import attention as benchmark
 from modeling_qacg_bert.attention_qacg_bert import quasi_attention_eager, quasi_attention_sdpa
 
 WITHOUT_DEVICE = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 WITH_DEVICE = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-
-
-@pytest.fixture
-def benchmark(repo_root: Path, monkeypatch):
-    monkeypatch.syspath_prepend(str(repo_root / "benchmarks"))
-    spec = importlib.util.spec_from_file_location("attention_benchmark", repo_root / "benchmarks" / "attention.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def sigmoid_attention(query, key, value, sigmoid_bias=None):
@@ -47,13 +37,13 @@ def test_with_a_device(run_script):
     assert names.count("eager") == names.count("sdpa") == names.count("triton") == 2
 
 
-def test_two_libraries_compute_quasi_attention(benchmark):
+def test_two_libraries_compute_quasi_attention():
     tensors = [tensor.double() for tensor in benchmark.make_tensors(2, 9, "cpu", torch.float32)]
     composed = benchmark.of_two_libraries(sigmoid_attention)
     torch.testing.assert_close(composed(*tensors, None, 0.7)[0], quasi_attention_eager(*tensors, None, 0.7)[0])
 
 
-def test_a_wrong_backend_is_not_timed(benchmark):
+def test_a_wrong_backend_is_not_timed():
     tensors = benchmark.make_tensors(2, 9, "cpu", torch.bfloat16)
     benchmark.check("sdpa", quasi_attention_sdpa, tensors)
     with pytest.raises(SystemExit, match="wrong is off from eager attention by"):
@@ -62,13 +52,13 @@ def test_a_wrong_backend_is_not_timed(benchmark):
         benchmark.check("nan", lambda *a: (a[0] * torch.nan, None), tensors)
 
 
-def test_table(benchmark, monkeypatch, capsys):
+def test_table(monkeypatch, capsys):
     """Everything but the clock, on the CPU."""
     ran = []
 
-    def medians(calls, rounds):
+    def medians(calls, rounds, clock):
         ran.append(sorted(calls))
-        return {name: float(call() is None) for name, call in calls.items()}
+        return {name: (float(call() is None), 0.0) for name, call in calls.items()}
 
     backends = {"eager": quasi_attention_eager, "sdpa + triton-sigmoid": benchmark.of_two_libraries(sigmoid_attention)}
     make_tensors = benchmark.make_tensors

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ RECIPES = sorted((Path(__file__).resolve().parents[2] / "configuration" / "recip
 @pytest.fixture
 def gpu(repo_root: Path, monkeypatch):
     monkeypatch.chdir(repo_root)
-    monkeypatch.syspath_prepend(str(repo_root / "examples"))
     monkeypatch.syspath_prepend(str(repo_root / "benchmarks"))
     return importlib.import_module("gpu")
 
@@ -33,6 +33,11 @@ def run_stage(gpu, tmp_path: Path):
         return written["rows"], int(ended.value.code)
 
     return run
+
+
+def test_it_needs_none_of_the_packages_of_data(repo_root: Path, run_script, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repo_root), str(repo_root / "benchmarks")]))
+    run_script("-c", "import sys; sys.modules.update(datasets=None, evaluate=None); import gpu, random_training")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

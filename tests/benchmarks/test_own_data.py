@@ -1,21 +1,13 @@
 """benchmarks/own_data.py: the csv files that it trains on are what somebody without rows of the label none has."""
 
 import csv
-import importlib
 from pathlib import Path
 
-import pytest
-
+import own_data
 from datasets_scripts import load_absa_dataset
 
 
-@pytest.fixture
-def own_data(repo_root: Path, monkeypatch):
-    monkeypatch.syspath_prepend(repo_root / "benchmarks")
-    return importlib.import_module("own_data")
-
-
-def test_the_file_has_what_is_said_of_so_many_sentences(own_data, tiny_sentihood: Path, tmp_path: Path):
+def test_the_file_has_what_is_said_of_so_many_sentences(tiny_sentihood: Path, tmp_path: Path):
     rows = load_absa_dataset("sentihood", data_dir=tiny_sentihood)["train"]
     names = {column: rows.features[column].int2str for column in ("target", "aspect", "label")}
     known = {(row["text"], *(names[column](row[column]) for column in ("target", "aspect", "label"))) for row in rows}

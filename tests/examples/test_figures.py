@@ -1,4 +1,4 @@
-"""examples/paper/figures.py and what it adds up, against the same figures of all weights at once."""
+"""examples/paper/figures.py, run as a user runs it."""
 
 import json
 import math
@@ -6,10 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-
-import weights
-from modeling_qacg_bert import QACGBertForSequenceClassification
 
 FIGURES = ("relevance", "weights", "tokens", "negative_share", "lowest_words")
 
@@ -18,56 +14,6 @@ FIGURES = ("relevance", "weights", "tokens", "negative_share", "lowest_words")
 def checkpoint(make_checkpoint) -> Path:
     """It answers positive to everything."""
     return make_checkpoint(label_bias=[0.0, 9.0, 0.0])
-
-
-@torch.no_grad()
-def test_weights_in_batches_are_those_of_all(checkpoint: Path):
-    model = QACGBertForSequenceClassification.from_pretrained(checkpoint).eval()
-    input_ids = torch.randint(5, 40, (4, 9), generator=torch.Generator().manual_seed(0))
-    attention_mask = torch.tensor([[1] * 9, [1] * 7 + [0] * 2, [1] * 4 + [0] * 5, [1] * 9])
-    context_ids = torch.tensor([0, 3, 7, 1])
-    found = weights.Weights(2, 4)
-    seen = {name: [] for name in weights.RANGES}
-    for rows in (slice(0, 3), slice(3, 4)):
-        batch = {"attention_mask": attention_mask[rows], "context_ids": context_ids[rows]}
-        found.add(model(input_ids[rows], **batch, output_attentions=True), attention_mask[rows])
-    terms = []
-    for row in range(4):
-        length = int(attention_mask[row].sum())
-        outputs = model(
-            input_ids[row : row + 1, :length], context_ids=context_ids[row : row + 1], output_attentions=True
-        )
-        names = ("attentions", "quasi_gates", "self_attentions", "quasi_attentions")
-        for name, of_outputs in zip(weights.RANGES, names, strict=True):
-            seen[name].append(torch.stack(getattr(outputs, of_outputs))[:, 0].flatten(2))  # (layers, heads, n or n²)
-        gates, quasi = (torch.stack(getattr(outputs, name))[:, 0] for name in ("quasi_gates", "quasi_attentions"))
-        terms.append((gates * quasi).mean(dim=(0, 1, 2)))  # over layers, heads and the tokens that attend
-    for name, quantities in seen.items():
-        values = torch.cat([quantity.flatten() for quantity in quantities]).numpy()
-        expected, _ = np.histogram(values, weights.BINS, weights.RANGES[name])
-        assert found.counts[name].sum() == len(values)
-        assert np.abs(np.cumsum(found.counts[name] - expected)).max() <= 3, name  # values on the edge of a bin
-    attention = torch.cat(seen["attention"], dim=-1)
-    assert found.negative_share() == pytest.approx((attention < 0).double().mean(-1).numpy(), abs=0.01)
-    assert 0 < found.negative_share().max() < 1
-    gates = torch.cat([gate.flatten() for gate in seen["gate"]])
-    assert found.negative_gates() == pytest.approx((gates < 0).double().mean().item(), abs=0.01)
-
-    outputs = model(input_ids, attention_mask=attention_mask, context_ids=context_ids, output_attentions=True)
-    received = weights.quasi_term(outputs, attention_mask)
-    for row, expected in enumerate(terms):
-        torch.testing.assert_close(received[row, : len(expected)], expected, atol=1e-6, rtol=1e-4)
-
-
-def test_means_of_words():
-    means = weights.WordMeans()
-    means.add("price", ["Dear", "dear", "rent", "!", "!"], [-0.5, -0.3, -0.2, -9.0, -9.0])
-    means.add("price", ["rent", "once"], [0.4, -9.0])
-    means.add("safety", ["dear"], [0.1])
-    lowest = means.lowest(["price", "safety"], top=2, at_least=2)
-    assert lowest["safety"] == []
-    assert [(entry["word"], entry["count"]) for entry in lowest["price"]] == [("dear", 2), ("rent", 2)]
-    assert [entry["mean"] for entry in lowest["price"]] == pytest.approx([-0.4, 0.1])
 
 
 def test_figures(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_here):
@@ -99,7 +45,6 @@ def test_figures(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_her
     [
         (("--layer", "3"), "layer=3: give 1 to 2"),
         (("--head", "0"), "head=0: give 1 to 4"),
-        (("--num_examples", "0"), "num_examples=0: give a number of questions, at least 1"),
         (("--aspect", "noise"), "aspect 'noise' is unknown"),
         (("--texts", "nothing here"), "texts 'nothing here': the model says that it speaks of nothing"),
     ],

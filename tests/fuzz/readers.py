@@ -11,9 +11,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import torch
-from convert_checkpoint import read_weights
-from safetensors.torch import save
 
 import tables
 from absa import corpus
@@ -84,10 +81,6 @@ def read_recipe(file: Path):
             raise
 
 
-def read_weights_of_a_file(file: Path):
-    assert all(isinstance(tensor, torch.Tensor) for tensor in read_weights(file).values())
-
-
 def read_table(file: Path):
     columns, rows = tables.read(file, "text")
     assert "text" in columns
@@ -107,12 +100,6 @@ def read_metric_rows(file: Path):
 def packed(columns: dict) -> bytes:
     file = io.BytesIO()
     pq.write_table(pa.table(columns), file)
-    return file.getvalue()
-
-
-def pickled(value) -> bytes:
-    file = io.BytesIO()
-    torch.save(value, file)
     return file.getvalue()
 
 
@@ -144,7 +131,6 @@ seeds: [1, 2]
 bf16: false
 lr_scheduler_kwargs: {power: 2}
 """
-WEIGHTS = {"module.bert.pooler.dense.weight": torch.eye(2), "module.classifier.bias": torch.zeros(3)}
 METRIC_ROWS = json.dumps(
     [
         [{"id": "1", "target": "", "aspect": "food", "probabilities": [0.25, 0.5, 0.25]}],
@@ -165,8 +151,6 @@ READERS = {
         read_table, "texts.csv", (b'text,stars\n"Good, ""fresh"" soup",5\nDear,\n',), names_file=False
     ),
     "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE.encode(), b"seeds: &s [1]\nlogging_steps: 5\n")),
-    "weights_pickled": Reader(read_weights_of_a_file, "model.bin", (pickled(WEIGHTS), pickled({"model": WEIGHTS}))),
-    "weights_safetensors": Reader(read_weights_of_a_file, "model.safetensors", (save(WEIGHTS),)),
     "metric_rows": Reader(read_metric_rows, "rows.json", (METRIC_ROWS.encode(),), names_file=False),
     "released_config": Reader(
         read_released_config, "bert_config.json", (b'{"hidden_size": 4, "hidden_act": "gelu", "a": [1.5, null]}',)

@@ -16,12 +16,18 @@ def test_demo_under_load(checkpoint, run_script):
     clients, requests, wrong, errors = (int(cell.replace(",", "")) for cell in row.split("|")[2:6])
     assert (clients, wrong, errors) == (4, 0, 0)
     assert requests >= 8
-    burst = re.search(r"150 at once: (\d+) answered, (\d+) told that the demo is busy, \n(\d+) wrong", printed)
+    burst = re.search(r"150 at once: (\d+) answered, (\d+) told that the demo is busy, (\d+) wrong", printed)
     answered, busy, wrong = map(int, burst.groups())
     assert (answered + busy, wrong) == (150, 0)
     assert answered >= 64
     assert "One more afterwards: answered" in printed
 
 
-def test_the_queue_has_an_end(pipe):
-    assert app.build(asking.Asker(pipe))._queue.max_size == app.MAX_WAITING == 64
+def test_the_queue_has_an_end_and_a_model_without_targets_is_not_asked_for_names(pipe):
+    asker = asking.Asker(pipe)
+    assert app.build(asker)._queue.max_size == app.MAX_WAITING == 64
+    for targets in (["LOCATION1"], []):
+        asker.targets = targets
+        components = app.build(asker).config["components"]
+        (names,) = (one["props"] for one in components if one["props"].get("elem_id") == "names")
+        assert names["visible"] is bool(targets)

@@ -1,0 +1,149 @@
+"""ONNX files of a classifier, for batches and texts of any size, and what it takes to ask them without PyTorch.
+
+The inputs are those of the model: `input_ids`, `attention_mask` and `token_type_ids`, (batch, length), and, where the
+model takes them, `context_ids`, (batch,). The output is `logits`, (batch, labels).
+"""
+
+import inspect
+import json
+import logging
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import onnxscript  # noqa: F401  # what torch.onnx writes with
+import torch
+from onnxruntime.quantization import QuantType, quantize_dynamic
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from modeling_qacg_bert import Contexts
+from modeling_qacg_bert.processing_qacg_bert import PLACEHOLDER
+
+BATCHES = ((1, 5), (2, 64), (7, 33), (32, 16))  # (batch, length) to compare; none is the one that is traced
+SEED = 0
+
+
+def random_batch(model: PreTrainedModel, batch_size: int, length: int) -> dict[str, torch.Tensor]:
+    """Inputs of these sizes whose rows, but the first, are padded by up to half, by turns on the right and left."""
+    generator = torch.Generator().manual_seed(SEED)
+
+    def draw(low: int, high: int, *shape: int) -> torch.Tensor:
+        return torch.randint(low, high, shape, generator=generator)
+
+    mask = torch.ones(batch_size, length, dtype=torch.long)
+    for row in range(1, batch_size):
+        padding = int(draw(0, length // 2 + 1, 1))
+        mask[row, slice(length - padding, None) if row % 2 else slice(padding)] = 0
+    batch = {
+        "input_ids": draw(0, model.config.vocab_size, batch_size, length) * mask,
+        "attention_mask": mask,
+        "token_type_ids": draw(0, model.config.type_vocab_size, batch_size, length),
+    }
+    if "context_ids" in inspect.signature(model.forward).parameters:
+        batch["context_ids"] = draw(0, model.config.num_contexts, batch_size)
+    return batch
+
+
+@contextmanager
+def quiet():
+    """Without what the exporters say of packages and steps that are not needed here."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def export(model: PreTrainedModel, file: Path):
+    """Writes a classifier, in eval mode, as one ONNX file."""
+    sizes = torch.export.Dim("batch"), torch.export.Dim("length", max=model.config.max_position_embeddings)
+    batch = random_batch(model, 3, 11)
+    with quiet():
+        torch.onnx.export(
+            model,
+            (),
+            file,
+            kwargs=batch,
+            input_names=list(batch),
+            output_names=["logits"],
+            dynamic_shapes={name: dict(enumerate(sizes[: value.dim()])) for name, value in batch.items()},
+            dynamo=True,
+            external_data=False,
+            verbose=False,
+        )
+
+
+def session(file: Path, threads: int | None = None) -> onnxruntime.InferenceSession:
+    """A model to run on the CPU; the threads are as many as PyTorch's unless given."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or torch.get_num_threads()
+    return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+
+
+@torch.no_grad()
+def largest_difference(model: PreTrainedModel, file: Path) -> float:
+    """The most that a logit of an ONNX file is away from the model's, over `BATCHES` that fit the model."""
+    onnx_model = session(file)
+    differences = []
+    for batch_size, length in BATCHES:
+        batch = random_batch(model, batch_size, min(length, model.config.max_position_embeddings))
+        (logits,) = onnx_model.run(["logits"], {name: value.numpy() for name, value in batch.items()})
+        differences.append(np.abs(logits - model(**batch).logits.numpy()).max())
+    return float(max(differences))
+
+
+def quantise(file: Path, to: Path):
+    """Weights of matrix products and embeddings in 8 bits, one scale a column; all else stays in float32."""
+    model = onnx.load(file)
+    # Shapes that the exporter noted before it transposed weights; onnxruntime infers them anew.
+    del model.graph.value_info[:]
+    with quiet():
+        quantize_dynamic(
+            model, to, weight_type=QuantType.QInt8, per_channel=True, op_types_to_quantize=["MatMul", "Gather"]
+        )
+
+
+def write_questions(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, file: Path):
+    """Writes, as JSON, how texts and contexts become inputs, and logits answers: see examples/predict_onnx.py.
+
+    labels: names, in the order of the logits.
+    temperature: what logits are divided by.
+    max_length: most tokens of a text with its auxiliary sentence.
+    placeholder: pattern of masked targets ("LOCATION1"), which are written "location - 1".
+    contexts: of each its target, aspect, context_id and auxiliary_sentence (null where the model reads none). With
+        symmetric targets, `exchanged` is the pattern of the names that are exchanged in the text, and `names` has for
+        each group of the pattern what stands there instead.
+    """
+    config = model.config
+    contexts = Contexts.from_config(config)
+    asked = []
+    for target, aspect in contexts:
+        context_id = contexts.id(target, aspect)
+        exchanged, replacement = contexts.exchange(target)
+        asked.append(
+            {
+                "target": target,
+                "aspect": aspect,
+                "context_id": context_id,
+                "auxiliary_sentence": contexts.auxiliary_sentence(*contexts.pair(context_id))
+                if config.auxiliary_sentence
+                else None,
+                "exchanged": exchanged.pattern,
+                "names": {
+                    found.lastgroup: replacement(found) for found in exchanged.finditer(" ".join(contexts.targets))
+                },
+            }
+        )
+    questions = {
+        "labels": [config.id2label[number] for number in range(config.num_labels)],
+        "temperature": getattr(config, "calibration_temperature", 1.0),
+        "max_length": min(config.max_position_embeddings, tokenizer.model_max_length),
+        "placeholder": PLACEHOLDER.pattern,
+        "contexts": asked,
+    }
+    file.write_text(json.dumps(questions, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
