@@ -11,7 +11,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format clean
+.PHONY: help install quickstart sentihood space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format docs clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -92,6 +92,13 @@ lint: install  ## check style
 format: install  ## apply style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/docs-installed  ## build docs/ as a site in build/site, where a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
+$(VENV)/docs-installed: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
 
 clean:  ## remove what the commands above have made
 	rm -rf $(VENV) outputs build dist *.egg-info .pytest_cache .ruff_cache

@@ -272,10 +272,10 @@ def test_a_token_on_the_command_line(run_here, data_folder: Path):
     assert TOKEN not in str(caught.value)
 
 
-def test_the_commands_of_the_readme(run_here, tiny_classifier: Path, repo_root: Path, api):
+def test_the_commands_of_the_documents(run_here, tiny_classifier: Path, repo_root: Path, api):
     api.repo_info.return_value.private = True
-    readme = (repo_root / "README.md").read_text(encoding="utf-8")
-    commands = re.findall(r"^python (examples/publish.py .*)$", readme, flags=re.MULTILINE)
+    page = (repo_root / "docs" / "publishing.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^python (examples/publish.py .*)$", page, flags=re.MULTILINE)
     assert len(commands) == 4
     for command in commands:
         run_here(*command.replace("outputs/quickstart/seed-42", str(tiny_classifier)).split())
