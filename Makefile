@@ -52,7 +52,7 @@ test-space: install  ## start the demo and use it in Chromium, if there is one
 
 test-oldest: build/oldest/installed  ## run most tests with the oldest packages that pyproject.toml allows
 	$(PYTEST_OLDEST) $(TWO_WORKERS) tests/modeling_qacg_bert \
-		tests/released tests/datasets_scripts tests/absa/metrics tests/absa/training/test_run.py \
+		tests/families.py tests/released tests/datasets_scripts tests/absa/metrics tests/absa/training/test_run.py \
 		tests/absa/training/test_going_on.py
 	@# Slow, but the one training under `accelerate launch`.
 	$(PYTEST_OLDEST) -m slow -k cpu_2_processes tests/absa/training/test_run.py
@@ -83,7 +83,7 @@ build/lock:
 
 fuzz: install  ## make files that readers might fail on: make fuzz SECONDS=60 READERS="custom_csv recipe"
 	$(BIN)/python -m pip install --quiet atheris==3.0.0
-	PYTHONPATH=examples:examples/space OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python tests/fuzz/fuzz.py --seconds $(or $(SECONDS),60) $(READERS)
+	PYTHONPATH=examples/space OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/python tests/fuzz/fuzz.py --seconds $(or $(SECONDS),60) $(READERS)
 
 lint: install  ## check style
 	$(BIN)/ruff check .

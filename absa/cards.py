@@ -1,6 +1,5 @@
 """The cards of published models and data sets: facts from files, put into card.md.jinja and dataset_card.md.jinja."""
 
-import inspect
 import json
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata
@@ -14,7 +13,7 @@ from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from absa.models import MINILM
+from absa.models import MINILM, takes
 from absa.redact import redact
 from datasets_scripts.source_files import read_utf8, shorten
 from modeling_qacg_bert import AspectSentimentPipeline
@@ -24,7 +23,7 @@ MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 NAMES = {"qacg_bert": "QACG-BERT", "cg_bert": "CG-BERT", "bert": "BERT"}  # for display only
 DATASETS = {"sentihood": "SentiHood", "semeval2014": "SemEval-2014 Task 4, restaurants"}
 SAMPLE_CORPUS = "sample corpus (synthetic)"
-PATHS = ("data_dir", "train_file", "validation_file", "test_file", "model_preset")  # of the machine that trained
+PATHS = ("data_dir", "train_file", "validation_file", "test_file")  # of the machine that trained
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def model_card(
         license: identifier of a licence of the Hub.
     """
     config, name = model.config, repo_id.split("/")[-1]
-    takes_context = "context_ids" in inspect.signature(model.forward).parameters
+    takes_context = takes(model, "context_ids")
     example = "The food was great, but we waited an hour for it."
     if getattr(config, "targets", None):
         example = f"{config.targets[0]} is expensive, but I always felt safe there."

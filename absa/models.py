@@ -119,6 +119,9 @@ def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedMode
                 f"{argument}={name} {fault} {len(keys)} weights: {_listed(keys)}. Its answers would be random: give a "
                 "checkpoint that examples/run_absa.py has trained, or train it again"
             )
+    labels = list(model.config.id2label.values())
+    if len(set(labels)) < len(labels):  # answers are by label
+        raise ValueError(f"{argument}={name} has the labels {labels}: give each a name of its own")
     return model.eval(), tokenizer
 
 

@@ -4,7 +4,6 @@ The inputs are those of the model: `input_ids`, `attention_mask` and `token_type
 model takes them, `context_ids`, (batch,). The output is `logits`, (batch, labels).
 """
 
-import inspect
 import json
 import logging
 import warnings
@@ -19,6 +18,7 @@ import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from absa.models import takes
 from modeling_qacg_bert import Contexts
 from modeling_qacg_bert.processing_qacg_bert import PLACEHOLDER
 
@@ -42,7 +42,7 @@ def random_batch(model: PreTrainedModel, batch_size: int, length: int) -> dict[s
         "attention_mask": mask,
         "token_type_ids": draw(0, model.config.type_vocab_size, batch_size, length),
     }
-    if "context_ids" in inspect.signature(model.forward).parameters:
+    if takes(model, "context_ids"):
         batch["context_ids"] = draw(0, model.config.num_contexts, batch_size)
     return batch
 

@@ -14,15 +14,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-from scipy.special import log_softmax, softmax
 from transformers import DataCollatorWithPadding, set_seed
 
-from absa.models import build_config, load_model, load_tokenizer, resolve_backbone
-from absa.training import run as run_absa
+from absa.tasks.base import Task
+from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments
+from absa.training.calibration import cross_entropy
+from absa.training.run import build, one_seed
 from absa.training.trainer import ABSATrainer
 from timing import print_table, where
 
@@ -33,28 +34,22 @@ WAYS = {  # attention, arguments of the Trainer, of the collator
 }
 
 
-def train(way: str, seed: int, task, model_arguments, training_arguments) -> tuple[float, ...]:
+def train(way: str, seed: int, task: Task, model_arguments, data_arguments, training_arguments) -> tuple[float, ...]:
     """Seconds of training and of making its batches alone, mean training loss, and validation loss and accuracy."""
     attention, changes, padding = WAYS[way]
     set_seed(seed)
-    backbone = resolve_backbone(model_arguments.model_name_or_path)
-    config = build_config(model_arguments.model_type, backbone, task.contexts, task.label_names)
-    tokenizer = load_tokenizer(backbone, config)
-    tokenizer.model_max_length = min(PADDED_TO, config.max_position_embeddings)
-    rows = {
-        name: run_absa.features(name, task.splits[name], task.label_names, tokenizer, config, False)[0]
-        for name in ("train", "validation")
-    }
+    model, tokenizer = build(task, replace(model_arguments, attn_implementation=attention), data_arguments)
+    entries = {name: task.entries(name, data_arguments, tokenizer, model.config) for name in ("train", "validation")}
     with tempfile.TemporaryDirectory() as folder:
-        arguments = run_absa.one_seed(training_arguments, Path(folder), seed, "loss")
+        arguments = one_seed(training_arguments, Path(folder), seed, "loss")
         fixed = {"num_train_epochs": 1, "save_strategy": "no", "eval_strategy": "no", "load_best_model_at_end": False}
         for name, value in {**fixed, **changes}.items():
             setattr(arguments, name, value)
         multiple = 8 if arguments.bf16 else None
         trainer = ABSATrainer(
-            model=load_model(backbone, config, attention),
+            model=model,
             args=arguments,
-            train_dataset=rows["train"],
+            train_dataset=entries["train"].dataset,
             data_collator=DataCollatorWithPadding(tokenizer, pad_to_multiple_of=multiple, **padding),
             processing_class=tokenizer,
             balance_labels=False,
@@ -64,22 +59,23 @@ def train(way: str, seed: int, task, model_arguments, training_arguments) -> tup
         for _ in trainer.get_train_dataloader():
             pass
         batches_alone = time.perf_counter() - start
-        logits = trainer.predict(rows["validation"]).predictions.astype(float)
-    gold = run_absa.gold(task.splits["validation"], task.label_names)
-    loss = -log_softmax(logits, axis=-1)[np.arange(len(gold)), gold].mean()
-    scores = task.score_rows(task.splits["validation"], softmax(logits, axis=-1))
-    return metrics["train_runtime"], batches_alone, metrics["train_loss"], loss, scores["strict_accuracy"]
+        logits = task.answers(entries["validation"], trainer.predict(entries["validation"].dataset).predictions)
+    loss = cross_entropy(logits, task.gold("validation"))
+    accuracy = task.score("validation", logits)["strict_accuracy"]
+    return metrics["train_runtime"], batches_alone, metrics["train_loss"], loss, accuracy
 
 
 def main(argv: list[str]):
     model_arguments, data_arguments, training_arguments = parse_arguments(argv)
-    task = run_absa.load_task(data_arguments)
+    data_arguments = replace(data_arguments, max_length=PADDED_TO)
+    task = Classification.load(data_arguments)
     print(f"{len(task.splits['train']['id'])} rows, {where('cpu')}")
     seconds = dict.fromkeys(WAYS, 0.0)
 
     def rows() -> Iterator[dict]:
-        for seed, way in itertools.product(data_arguments.seeds, WAYS):
-            taken, batches, training_loss, loss, accuracy = train(way, seed, task, model_arguments, training_arguments)
+        for seed, way in itertools.product(training_arguments.seeds, WAYS):
+            arguments = (model_arguments, data_arguments, training_arguments)
+            taken, batches, training_loss, loss, accuracy = train(way, seed, task, *arguments)
             seconds[way] += taken
             row = {"": way, "seed": seed, "seconds": f"{taken:.2f}", "batches alone": f"{batches:.2f}"}
             row |= {"training loss": f"{training_loss:.4f}", "validation loss": f"{loss:.4f}"}

@@ -24,8 +24,7 @@ from transformers.utils.logging import disable_progress_bar
 
 import attention  # from benchmarks/
 import step
-from absa.commands import parse
-from absa.settings import class_and_reason
+from absa.commands import parse, reason
 from modeling_qacg_bert.attention_qacg_bert import QUASI_ATTENTION
 from modeling_qacg_bert.triton_qacg_bert import is_available
 from timing import make_batch, make_model, print_table, processor
@@ -129,7 +128,7 @@ def recipes(device: str) -> Iterator[dict]:
             trainer, logits = train(recipe, device)
         except Exception as error:  # the other recipes are to be seen too
             traceback.print_exc()
-            yield {"recipe": recipe, "ok": f"no: {class_and_reason(error)}"}
+            yield {"recipe": recipe, "ok": f"no: {reason(error)}"}
             continue
         losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
         arguments = trainer.args
@@ -224,7 +223,7 @@ def rows_of(stage: str, device: str) -> Iterator[dict]:
         yield from function(device)
     except (Exception, SystemExit) as error:
         traceback.print_exc()
-        yield {"ok": f"no: {class_and_reason(error)}"}
+        yield {"ok": f"no: {reason(error)}"}
 
 
 def recorded(arguments: GPUArguments, found: list[dict]) -> Iterator[dict]:

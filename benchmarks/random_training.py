@@ -5,12 +5,20 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from transformers import BertTokenizer, DataCollatorWithPadding, PreTrainedModel, PrinterCallback, Trainer, set_seed
+from transformers import (
+    CONFIG_MAPPING,
+    BertTokenizer,
+    DataCollatorWithPadding,
+    PreTrainedModel,
+    PrinterCallback,
+    Trainer,
+    set_seed,
+)
 
-from absa.models import MINILM, MODEL_CLASSES, chosen_fields, make_config
+from absa.models import MINILM, classifier_of, parse_overrides
 from absa.tasks.collating import CollatorOfTexts
 from absa.training.arguments import parse_arguments
-from absa.training.optimisation import balanced_loss
+from absa.training.losses import balanced_loss
 from absa.training.trainer import ABSATrainer, predict
 from timing import SIZES, takes_contexts
 
@@ -66,12 +74,10 @@ def train(recipe: Path, size: str | None, *words: str) -> tuple[Trainer, np.ndar
         num_contexts, num_labels = CONTEXTS_AND_LABELS.get(data.dataset, CONTEXTS_AND_LABELS["sentihood"])
         fields = {**SIZES[size or SIZE_OF[model_arguments.model_name_or_path]]}
         fields |= {"num_contexts": num_contexts, "num_labels": num_labels}
-        fields["num_context_layers"] = model_arguments.num_context_layers
-        for chosen in chosen_fields(model_type, model_arguments.model_preset, model_arguments.config_overrides):
-            fields |= chosen
-        config = make_config(model_type, fields, recipe.name)
+        fields |= parse_overrides(model_type, model_arguments.all_overrides)
+        config = CONFIG_MAPPING[model_type](**fields)
         attention = model_arguments.attn_implementation
-        model = MODEL_CLASSES[model_type]._from_config(config, attn_implementation=attention)
+        model = classifier_of(model_type)._from_config(config, attn_implementation=attention)
         model.accepts_loss_kwargs = False  # as `load_model` has it
         rows = random_rows(4 * arguments.train_batch_size, model, data.contexts_together)
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding

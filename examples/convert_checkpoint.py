@@ -5,6 +5,7 @@
         --labels none positive negative --tokenizer google-bert/bert-base-uncased
 """
 
+import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +16,12 @@ from safetensors.torch import load_file
 from transformers import AutoTokenizer
 
 from absa.commands import parse, user_errors
-from absa.models import BACKBONE_SIZES, load_classifier, loading
-from absa.settings import read_settings
+from absa.models import load_classifier, loading
 from modeling_qacg_bert import CGBertForSequenceClassification, QACGBertForSequenceClassification
 
 MODELS = {"qacg": QACGBertForSequenceClassification, "cg": CGBertForSequenceClassification}
 # Without `hidden_act`: the released code computes the exact GELU whatever that field says.
-KEPT_FIELDS = (*BACKBONE_SIZES, "hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range")
+LEFT_OUT = ("hidden_act", "model_type", "architectures", "num_labels", "id2label", "label2id")
 CONTEXTS, CLASSIFIER = "bert.context_embeddings.weight", "classifier.weight"
 PROJECTION = "bert.encoder.layer.0.attention.self.context_for_q.weight"
 # The released pooler carries the weights of an attention over the tokens that its forward pass never computes.
@@ -79,7 +79,7 @@ def build_config(kind: str, fields: dict, weights: dict[str, torch.Tensor], *, l
     if not chosen.get("context_projection"):
         chosen["context_projection"] = "hidden" if weights[PROJECTION].shape[1] == hidden_size else "head"
     return MODELS[kind].config_class(
-        **{name: fields[name] for name in KEPT_FIELDS if name in fields},
+        **{name: value for name, value in fields.items() if name not in LEFT_OUT},
         num_contexts=num_contexts,
         id2label=dict(enumerate(labels)),
         label2id={label: number for number, label in enumerate(labels)},
@@ -129,7 +129,8 @@ def main(arguments: ConversionArguments):
     if output_dir.exists() and any(output_dir.iterdir()):
         raise ValueError(f"output_dir={output_dir} is not empty: give a new folder")
     weights = read_weights(arguments.weights)
-    fields = read_settings("config ", arguments.config, "give the bert_config.json of the checkpoint")
+    with loading("config", arguments.config):
+        fields = json.loads(Path(arguments.config).read_text(encoding="utf-8"))
     chosen = ("labels", "targets", "aspects", "auxiliary_sentence", "context_projection")
     config = build_config(arguments.kind, fields, weights, **{name: getattr(arguments, name) for name in chosen})
     model = MODELS[arguments.kind](config)

@@ -14,8 +14,8 @@ from scipy.special import softmax
 
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.tasks.base import DataArguments
-from absa.tasks.classification import BOOTSTRAP, SCORERS, Classification, ClassificationArguments
+from absa.tasks.arguments import METRICS, ClassificationArguments, DataArguments
+from absa.tasks.classification import BOOTSTRAP, Classification
 from absa.tasks.rows import write_probabilities
 from absa.training.evaluation import answers_of, check_labels
 from absa.training.results import write_json
@@ -28,7 +28,7 @@ class EvaluateArguments(DataArguments):
     checkpoint: str = field(metadata={"help": "Folder or Hub id of a classifier that run_absa.py has trained."})
     split: str = field(default="test", metadata={"help": "train, validation or test (default: test)."})
     metric: str | None = field(
-        default=None, metadata={"choices": [*SCORERS, "absa"], "help": "Default: the data set's own, absa for others."}
+        default=None, metadata={"choices": list(METRICS), "help": "Default: the data set's own, absa for others."}
     )
     absent_label: str | None = field(
         default=None, metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."}

@@ -19,7 +19,7 @@ import torch
 from transformers import PreTrainedModel, set_seed
 
 from absa.commands import parse
-from absa.tasks import Task
+from absa.tasks.base import Task
 from absa.tasks.classification import make_task
 from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.optimisation import NEW_MODULES

@@ -24,6 +24,7 @@ from transformers import (
 from transformers.dynamic_module_utils import get_relative_import_files
 
 import absa
+from absa.hub import PublishArguments, stage_model
 from absa.models import classifier_of, takes
 from absa.tasks.classification import describe
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
@@ -263,6 +264,18 @@ def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Pat
     (pipeline,) = config["custom_pipelines"].values()
     module, _, class_name = pipeline["impl"].partition(".")
     assert hasattr(importlib.import_module(f"{family.package}.{module}"), class_name)
+
+
+def test_what_is_staged_for_the_hub_is_the_model(family: Family, model, tokenizer, tmp_path: Path):
+    for name in ("checkpoint", "staged"):
+        (tmp_path / name).mkdir()
+    model.save_pretrained(tmp_path / "checkpoint")
+    tokenizer.save_pretrained(tmp_path / "checkpoint")
+    stage_model(tmp_path / "checkpoint", tmp_path / "staged", PublishArguments("model", "checkpoint", "alice/model"))
+    assert {file.name for file in family.code} <= {path.name for path in (tmp_path / "staged").iterdir()}
+    assert "alice/model" in (tmp_path / "staged" / "README.md").read_text()
+    opinions = [absa.load(str(tmp_path / name))(TEXTS[0]) for name in ("checkpoint", "staged")]
+    assert opinions[0] == opinions[1]
 
 
 def test_a_headless_model_names_all_classes_and_no_pipeline(model, tmp_path: Path):

@@ -1,56 +1,18 @@
-"""What a run needs of a task, and the arguments that all tasks have."""
+"""What a run needs of a task."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from datasets import Dataset
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from absa.tasks.arguments import DataArguments
+
 Rows = Mapping[str, Sequence]
-
-
-@dataclass
-class DataArguments:
-    """Which data, and how it is shown to the model."""
-
-    dataset: str = field(
-        default="sentihood",
-        metadata={"help": "sentihood, semeval2014, custom (own csv/jsonl), or a folder or Hub id of parquet files."},
-    )
-    data_dir: str | None = field(
-        default=None, metadata={"help": "Folder with the data set's files (default: they are downloaded)."}
-    )
-    data_version: str | None = field(
-        default=None,
-        metadata={
-            "choices": ["v1", "v2"],
-            "help": "Training file of semeval2014: 3044 (v1, default) or 3041 sentences.",
-        },
-    )
-    train_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
-    validation_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
-    test_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
-    deduplicate: bool = field(default=False, metadata={"help": "Drop training texts that stand in another split."})
-    validation_fraction: float = field(
-        default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}
-    )
-    validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
-    max_length: int = field(
-        default=512,
-        metadata={
-            "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
-        },
-    )
-
-    def __post_init__(self):
-        if self.max_length < 1:
-            raise ValueError(f"max_length={self.max_length}: at least 1")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction={self.validation_fraction}: a part, above 0 and below 1")
 
 
 @dataclass(frozen=True)
@@ -65,8 +27,6 @@ class Entries:
 class Task(ABC):
     """Data ready for training, and how what a model answers is scored."""
 
-    Arguments: ClassVar[type[DataArguments]]
-    """The task's arguments, beside those of the model and of training."""
     splits: Mapping[str, Rows]
     """For "train", "validation" and "test" (where there is one) the columns of the rows."""
     main_scores: list[str]

@@ -5,7 +5,8 @@ import tempfile
 import numpy as np
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
 
-from absa.tasks.classification import Classification, ClassificationArguments
+from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.classification import Classification
 
 
 def check_labels(checkpoint: str, config: PreTrainedConfig, task: Classification):

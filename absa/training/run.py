@@ -33,8 +33,9 @@ from absa.models import (
     reset_pooler,
     resolve_backbone,
 )
-from absa.tasks import TASKS, Task
-from absa.tasks.base import DataArguments, Rows
+from absa.tasks.arguments import ARGUMENTS, DataArguments
+from absa.tasks.base import Rows, Task
+from absa.tasks.registry import TASKS
 from absa.training import checkpoints
 from absa.training.arguments import ABSATrainingArguments, ModelArguments, parse_arguments
 from absa.training.results import PROTOCOL, summarise, table, write_json
@@ -249,7 +250,7 @@ def check_same_run(output_dir: Path, described: dict, own: Path):
         return
     before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
     # A run of an earlier version does not name what has been added since: it had the default.
-    kinds = (ModelArguments, *(task.Arguments for task in TASKS.values()), ABSATrainingArguments)
+    kinds = (ModelArguments, *ARGUMENTS.values(), ABSATrainingArguments)
     before = {spec.name: spec.default for kind in kinds for spec in fields(kind) if spec.name in now} | before
     changed = sorted(name for name in (before.keys() | now.keys()) - {"seeds"} if before.get(name) != now.get(name))
     if changed:

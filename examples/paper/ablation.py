@@ -65,7 +65,7 @@ def main(arguments: AblationArguments):
             with gates(change):
                 probabilities = answers(pipe, task)
             trained = probabilities if trained is None else trained
-            scores[name].append(task.score_rows(task.splits["test"], probabilities))
+            scores[name].append(task.score("test", np.log(probabilities)))
             others[name].append(float((probabilities.argmax(-1) != trained.argmax(-1)).mean()))
     print(f"| SentiHood, test split, % | {' | '.join(task.main_scores)} | other answers |")
     print("|---" * (len(task.main_scores) + 2) + "|")

@@ -11,6 +11,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from absa import models as backbones
+from absa.tasks.classification import describe
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'qacg-bert[onnx]'")
@@ -32,9 +33,8 @@ def exported(request, tmp_path_factory, tiny_bert, run_script):
     contexts = Contexts(("LOCATION1", "LOCATION2"), ("price", "transit-location"))
     symmetric = request.param != "cg_bert"
     labels = ["none", "positive", "negative"]
-    config = backbones.build_config(
-        request.param, str(tiny_bert), contexts, labels, auxiliary_sentence=symmetric, symmetric_targets=symmetric
-    )
+    described = describe(contexts, labels, auxiliary_sentence=symmetric, symmetric_targets=symmetric)
+    config = backbones.build_config(request.param, str(tiny_bert), described)
     config.calibration_temperature = 1.5
     torch.manual_seed(0)
     model = backbones.load_model(str(tiny_bert), config, "sdpa").eval()

@@ -9,6 +9,7 @@ from transformers import AutoTokenizer
 
 import ablation
 from absa import models as backbones
+from absa.tasks.classification import describe
 from modeling_qacg_bert import Contexts, QACGBertForSequenceClassification
 
 BATCH = {"input_ids": torch.arange(20, 40).view(2, 10), "context_ids": torch.tensor([0, 5])}
@@ -49,7 +50,9 @@ def test_table(checkpoint: Path, tiny_sentihood: Path, run_here):
 
 
 def test_another_model(tiny_bert: Path, tiny_sentihood: Path, tmp_path: Path, run_here):
-    config = backbones.build_config("cg_bert", str(tiny_bert), Contexts((), ("price",)), ["none", "positive"])
+    config = backbones.build_config(
+        "cg_bert", str(tiny_bert), describe(Contexts((), ("price",)), ["none", "positive"])
+    )
     backbones.load_model(str(tiny_bert), config, "sdpa").save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path)
     for script in ("ablation", "figures"):

@@ -1,7 +1,6 @@
 """examples/convert_checkpoint.py; parity with the released code is in test_golden.py."""
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -216,8 +215,7 @@ def test_an_unknown_weight_is_named(convert):
 @pytest.mark.parametrize(
     ("change", "options", "told"),
     [
-        ({"classifier.bias": torch.tensor([0.0, math.nan, 0.0])}, {}, "is not finite in 1 weights: classifier.bias"),
-        ({}, {"labels": ["a", "a", "b"]}, r"labels \['a', 'a', 'b'\]: give each of its 3 a name of its own"),
+        ({}, {"labels": ["a", "a", "b"]}, r"labels \['a', 'a', 'b'\]: give each a name of its own"),
         ({}, {"labels": ["yes", "no"]}, "(?s)do not fit config .*size mismatch for classifier.weight"),
         ({}, {"tokenizer": "no/such"}, "tokenizer=no/such is no folder with"),
     ],
@@ -240,7 +238,7 @@ class Malicious:
 def test_a_pickle_that_would_run_code(convert, tmp_path: Path):
     touched = tmp_path / "touched"
     torch.save({"classifier.weight": Malicious(touched)}, tmp_path / "weights.bin")
-    with pytest.raises(ValueError, match=r"weights=.*weights.bin .*what it holds was not run"):
+    with pytest.raises(ValueError, match=r"weights=.*weights.bin .*cannot be loaded .UnpicklingError"):
         convert(tmp_path / "weights.bin")
     assert not touched.exists()
     torch.load(tmp_path / "weights.bin", weights_only=False)

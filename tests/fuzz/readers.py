@@ -16,7 +16,6 @@ import tables
 from absa import corpus
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
-from absa.settings import read_settings
 from absa.training.arguments import parse_arguments
 from datasets_scripts.custom_absa.reading import read_rows
 from datasets_scripts.semeval2014 import reading as semeval2014
@@ -66,10 +65,6 @@ def read_semeval2014(file: Path):
         assert sentence["text"].strip()
         for term in sentence["terms"]:
             assert sentence["text"][term["from"] : term["to"]] == term["term"]
-
-
-def read_released_config(file: Path):
-    read_settings("config ", file, "give the bert_config.json of the checkpoint")
 
 
 def read_recipe(file: Path):
@@ -152,9 +147,6 @@ READERS = {
     ),
     "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE.encode(), b"seeds: &s [1]\nlogging_steps: 5\n")),
     "metric_rows": Reader(read_metric_rows, "rows.json", (METRIC_ROWS.encode(),), names_file=False),
-    "released_config": Reader(
-        read_released_config, "bert_config.json", (b'{"hidden_size": 4, "hidden_act": "gelu", "a": [1.5, null]}',)
-    ),
 }
 
 

@@ -13,7 +13,7 @@ FINDINGS = {  # that a reader now reads (True) or tells (False)
 }
 NAMES = [
     *("annotate_csv", "annotate_jsonl", "annotate_parquet", "custom_csv", "custom_jsonl", "sentihood", "semeval2014"),
-    *("space_table", "recipe", "metric_rows", "released_config"),
+    *("space_table", "recipe", "metric_rows"),
 ]
 DAMAGED = 800  # files of each reader
 TOKENS = [

@@ -6,6 +6,7 @@ import torch
 import asking
 import drawing
 from absa import models as backbones
+from absa.tasks.classification import describe
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
 ASPECTS = ["general", "price", "transit-location", "safety"]
@@ -100,7 +101,7 @@ class NotToBeAsked:
 @pytest.mark.parametrize("model_type", ["cg_bert", "bert"])
 def test_models_without_targets_and_without_quasi_attention(tiny_bert, model_type: str):
     config = backbones.build_config(
-        model_type, str(tiny_bert), Contexts((), ("food", "price")), ["none", "positive", "negative"]
+        model_type, str(tiny_bert), describe(Contexts((), ("food", "price")), ["none", "positive", "negative"])
     )
     torch.manual_seed(0)
     model = backbones.load_model(str(tiny_bert), config, "sdpa").eval()

@@ -1,0 +1,106 @@
+"""What a user says of the data, for each task."""
+
+from dataclasses import dataclass, field
+
+METRICS = ("sentihood", "semeval2014", "absa")
+
+
+@dataclass
+class DataArguments:
+    """Which data, and how it is shown to the model."""
+
+    dataset: str = field(
+        default="sentihood",
+        metadata={"help": "sentihood, semeval2014, custom (own csv/jsonl), or a folder or Hub id of parquet files."},
+    )
+    data_dir: str | None = field(
+        default=None, metadata={"help": "Folder with the data set's files (default: they are downloaded)."}
+    )
+    data_version: str | None = field(
+        default=None,
+        metadata={
+            "choices": ["v1", "v2"],
+            "help": "Training file of semeval2014: 3044 (v1, default) or 3041 sentences.",
+        },
+    )
+    train_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
+    validation_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
+    test_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
+    deduplicate: bool = field(default=False, metadata={"help": "Drop training texts that stand in another split."})
+    validation_fraction: float = field(
+        default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}
+    )
+    validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
+    max_length: int = field(
+        default=512,
+        metadata={
+            "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
+        },
+    )
+
+    def __post_init__(self):
+        if self.max_length < 1:
+            raise ValueError(f"max_length={self.max_length}: at least 1")
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"validation_fraction={self.validation_fraction}: a part, above 0 and below 1")
+
+
+@dataclass
+class ClassificationArguments(DataArguments):
+    """Which data, and how it is shown to the model."""
+
+    absent_label: str | None = field(
+        default=None,
+        metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."},
+    )
+    metric: str | None = field(
+        default=None,
+        metadata={
+            "choices": list(METRICS),
+            "help": "How predictions are scored (default: the data set's own, absa for others).",
+        },
+    )
+    auxiliary_sentence: bool = field(
+        default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
+    )
+    symmetric_targets: bool = field(
+        default=False,
+        metadata={
+            "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
+            "(default: once for all)."
+        },
+    )
+    contexts_together: bool = field(
+        default=False,
+        metadata={
+            "help": "A row of a batch is a text with all the contexts it has rows for, in one pass; needs "
+            "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
+        },
+    )
+    class_balanced_sampling: bool = field(
+        default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
+    )
+    class_weighted_loss: bool = field(
+        default=False, metadata={"help": "Weigh training rows so that each label counts as much as any other."}
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.contexts_together and self.class_balanced_sampling:
+            raise ValueError(
+                "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
+                "labels: leave one out"
+            )
+        if self.contexts_together and self.auxiliary_sentence:
+            raise ValueError(
+                "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
+                "without auxiliary sentences"
+            )
+        if self.class_weighted_loss and self.class_balanced_sampling:
+            raise ValueError(
+                "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
+                "balanced; leave one out"
+            )
+
+
+ARGUMENTS: dict[str, type[DataArguments]] = {"classification": ClassificationArguments}
