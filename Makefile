@@ -94,7 +94,7 @@ format: install  ## apply style
 	$(BIN)/ruff format .
 
 docs: $(VENV)/docs-installed  ## build docs/ as a site in build/site, where a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(VENV)/docs-installed: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
