@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import signature
 
 import torch
 from transformers import PreTrainedModel
@@ -90,7 +91,7 @@ def padded_batches(
         batch = by_length[start : start + batch_size]
         columns = {name: [rows[name][row] for row in batch] for name in TOKENS}
         inputs = tokenizer.pad(columns, return_tensors="pt").to(model.device)
-        if model.config.model_type != "bert":  # the baseline reads its context in the text alone
+        if "context_ids" in signature(model.forward).parameters:  # the baseline reads its context in the text alone
             inputs["context_ids"] = torch.tensor([rows["context_ids"][row] for row in batch], device=model.device)
         yield batch, inputs
 

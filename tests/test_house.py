@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PRODUCT = ["absa", "benchmarks", "datasets_scripts", "examples", "modeling_qacg_bert", "study"]
+FAMILIES = [path.name for path in sorted(ROOT.glob("modeling_*"))]
+PRODUCT = ["absa", "benchmarks", "datasets_scripts", "examples", "study", *FAMILIES]
 FILES = [file for folder in PRODUCT for file in sorted((ROOT / folder).rglob("*.py"))]
 LONG = {"triton_qacg_bert.py"}  # kernels
 MOST_LINES, MOST_LINES_OF_A_SCRIPT, MOST_LINES_OF_THE_CONVERTER = 400, 80, 150

@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -214,13 +215,20 @@ def read_recipe(file: str) -> dict[str, Any]:
     """
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
-        recipe = json.loads(text) if file.endswith(".json") else yaml.load(text, yaml.BaseLoader)
+        if file.endswith(".json"):
+            recipe, names = json.loads(text), [pair[0] for pair in json.loads(text, object_pairs_hook=list)]
+        else:
+            recipe = yaml.load(text, yaml.BaseLoader)
+            names = [key.value for key, _ in yaml.compose(text).value] if isinstance(recipe, dict) else []
     except FileNotFoundError:
         raise FileNotFoundError(f"recipe {file} does not exist: see configuration/recipes") from None
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, TypeError, yaml.YAMLError) as error:
         raise ValueError(f"recipe {file} cannot be read: {reason(error)}; see configuration/recipes") from error
     if not isinstance(recipe, dict):
         raise ValueError(f"recipe {file} is no mapping of arguments to values: see configuration/recipes")
+    for name, times in Counter(names).most_common(1):
+        if times > 1:
+            raise ValueError(f"recipe {file} gives {shorten(name)} {times} times: keep one")
     return recipe
 
 

@@ -12,7 +12,7 @@ from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
 from absa.training.results import write_json
 
-logger = logging.getLogger("run_absa")
+logger = logging.getLogger(__name__)
 
 MARK = "complete.json"
 LOCK = ".lock"

@@ -218,12 +218,10 @@ def test_the_last_whole_checkpoint(tmp_path: Path, make_checkpoints, caplog):
     for content in ("[]", "null", "5", "[" * 100_000, '{"absent": 1}', '{"model.safetensors": null}'):
         (tmp_path / "checkpoint-500" / "complete.json").write_text(content)
         assert not checkpoints.is_complete(tmp_path / "checkpoint-500")
-    with caplog.at_level(logging.WARNING, logger="run_absa"):
+    with caplog.at_level(logging.WARNING, logger="absa.training.checkpoints"):
         assert checkpoints.last_complete(tmp_path) == tmp_path / "checkpoint-10"
-    assert [
-        f"checkpoint-{step} is passed over" in line
-        for step, line in zip((500, 400, 300, 200), caplog.messages, strict=True)
-    ]
+    for step, line in zip((500, 400, 300, 200), caplog.messages, strict=True):
+        assert f"checkpoint-{step} is passed over" in line
     assert checkpoints.last_complete(tmp_path / "absent") is None
 
 

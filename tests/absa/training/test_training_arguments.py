@@ -64,6 +64,8 @@ def test_values_of_a_recipe_are_words_of_the_command(tmp_path: Path, capsys):
         ("r.yaml", "seeds: [1\n", "cannot be read: ParserError: while parsing"),
         ("r.json", '{"seeds": [1', "cannot be read: JSONDecodeError: Expecting"),
         ("r.yaml", "", "is no mapping"),
+        ("r.yaml", "seeds: 1\nbf16: true\nseeds: 2\n", "gives seeds 2 times: keep one"),
+        ("r.json", '{"seeds": 1, "seeds": 2}', "gives seeds 2 times: keep one"),
     ],
 )
 def test_recipes_that_are_none(tmp_path: Path, name: str, content: str, told: str):
