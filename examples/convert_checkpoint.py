@@ -21,7 +21,7 @@ from modeling_qacg_bert import CGBertForSequenceClassification, QACGBertForSeque
 
 MODELS = {"qacg": QACGBertForSequenceClassification, "cg": CGBertForSequenceClassification}
 # Without `hidden_act`: the released code computes the exact GELU whatever that field says.
-LEFT_OUT = ("hidden_act", "model_type", "architectures", "num_labels", "id2label", "label2id")
+LEFT_OUT = ("hidden_act", "model_type", "architectures", "num_contexts", "num_labels", "id2label", "label2id")
 CONTEXTS, CLASSIFIER = "bert.context_embeddings.weight", "classifier.weight"
 PROJECTION = "bert.encoder.layer.0.attention.self.context_for_q.weight"
 # The released pooler carries the weights of an attention over the tokens that its forward pass never computes.
