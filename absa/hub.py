@@ -159,6 +159,9 @@ def read_splits(folder: Path) -> DatasetDict:
     """
     shown = [path for path in folder.rglob("*") if "/." not in f"/{path.relative_to(folder).as_posix()}"]
     tables = [path for path in shown if TABLES & {suffix.lower() for suffix in path.suffixes}]
+    for path in shown:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"{path} is a link to {path.resolve()}, which is not in the folder: put the file there")
     source = next((name for name, file in SOURCES.items() if (folder / file).is_file()), None)
     if source is not None:
         name, data_dir, read = source, folder, []

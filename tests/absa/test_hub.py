@@ -242,6 +242,12 @@ def test_data_that_would_be_left_out(data_folder: Path, refusal, name: str, mess
     assert message in refusal("dataset", data_folder, license="mit")
 
 
+def test_a_link_that_leads_out_of_the_data(tmp_path: Path, data_folder: Path, refusal):
+    (tmp_path / "secrets.csv").write_text("text,aspect,label\nmine,a,b\n")
+    (data_folder / "test.csv").symlink_to(tmp_path / "secrets.csv")
+    assert "secrets.csv, which is not in the folder: put the file there" in refusal("dataset", data_folder)
+
+
 def test_parquet_that_would_be_left_out(tmp_path: Path, data_folder: Path, refusal):
     export_parquet(load_absa_dataset("custom", data_dir=data_folder), tmp_path / "exported")
     exported = tmp_path / "exported" / "data" / "train-00000-of-00001.parquet"
