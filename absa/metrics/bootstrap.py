@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from absa.metrics.ratios import DegenerateScoreWarning
-from absa.metrics.rows import shorten
+from absa.metrics.rows import numbered, shorten
 
 
 def with_bounds(
@@ -40,8 +39,8 @@ def with_bounds(
     bounds = {f"{name}_{bound}" for name in figures for bound in ("low", "high")}
     if taken := sorted(bounds & set(figures)):
         raise ValueError(f"{shorten(taken[0])} is a figure and a bound of another: rename the aspect, or bootstrap=0.")
-    sentences = pd.Categorical(ids)  # not np.unique, which drops NUL characters at the end of strings
-    count = len(sentences.categories)
+    distinct, sentence_of = numbered(ids)
+    count = len(distinct)
     generator = np.random.default_rng(seed)
     resampled = []
     with warnings.catch_warnings():
@@ -49,7 +48,7 @@ def with_bounds(
         warnings.filterwarnings("ignore", "All-NaN slice", RuntimeWarning)
         for _ in range(bootstrap):
             times = np.bincount(generator.integers(count, size=count), minlength=count)
-            resampled.append([*figures_of(np.repeat(groups, times[sentences.codes])).values()])
+            resampled.append([*figures_of(np.repeat(groups, times[sentence_of])).values()])
         lows, highs = np.nanpercentile(resampled, [2.5, 97.5], axis=0).tolist()
     bounded = {}
     for (name, figure), low, high in zip(figures.items(), lows, highs, strict=True):

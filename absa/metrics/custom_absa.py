@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 
 from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import NO_GOLD, DegenerateScoreWarning, presence_figures, share
-from absa.metrics.rows import KEY_FIELDS, is_sequence, is_text, shorten, sorted_rows
+from absa.metrics.rows import is_sequence, is_text, numbered, shorten, sorted_rows
 
 __all__ = ["DegenerateScoreWarning", "absa_scores", "check_label_names"]
 
@@ -53,16 +52,16 @@ def absa_scores(
     check_label_names(label_names, none_label)
     rows = sorted_rows(ids, targets, aspects, labels, probabilities, label_names)
     none = None if none_label is None else list(label_names).index(none_label)
-    table = pd.DataFrame(rows.keys, columns=KEY_FIELDS, dtype=object)
-    aspect = pd.Categorical(table["aspect"])
+    aspects, aspect_of = numbered(aspect for *_, aspect in rows.keys)
+    _, group_of = numbered(key[:2] for key in rows.keys)  # of the same id and target
     predicted = rows.probabilities.argmax(axis=1)
     right = rows.labels == predicted
     if none is not None:
         present = rows.labels != none
         others = np.delete(np.arange(len(label_names)), none)
         sentiment_right = others[rows.probabilities[:, others].argmax(axis=1)] == rows.labels
-    group_right = pd.Series(right).groupby([table["id"], table["target"]]).transform("all").to_numpy()
-    first_of_group = ~table.duplicated(["id", "target"]).to_numpy()
+    group_right = (np.bincount(group_of, ~right) == 0)[group_of]
+    first_of_group = np.isin(np.arange(len(right)), np.unique(group_of, return_index=True)[1])
 
     def figures_of(index: np.ndarray) -> dict[str, float]:
         figures = {
@@ -74,12 +73,12 @@ def absa_scores(
             figures |= presence_figures("presence_", present[index], predicted[index] != none)
             name = "sentiment_accuracy"
             figures[name] = share(name, sentiment_right[index], present[index], NO_GOLD)
-        for number, name in enumerate(aspect.categories):
-            here = aspect.codes[index] == number
+        for number, name in enumerate(aspects):
+            here = aspect_of[index] == number
             figures[f"accuracy/{name}"] = share(f"accuracy/{name}", right[index], here, "the aspect does not occur")
         return figures
 
-    return with_bounds(figures_of, table["id"], bootstrap, seed)
+    return with_bounds(figures_of, [key[0] for key in rows.keys], bootstrap, seed)
 
 
 def check_label_names(label_names: Sequence[str] | None, none_label: str | None) -> None:

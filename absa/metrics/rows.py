@@ -2,7 +2,7 @@
 
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +33,17 @@ class Rows(NamedTuple):
 def shorten(value: Any) -> str:
     """A value as messages quote it: its repr, shortened where it is long."""
     return SHORT.repr(value)
+
+
+def numbered(values: Iterable[Hashable]) -> tuple[list, np.ndarray]:
+    """The distinct values in order, and of each value its number among them.
+
+    Neither numpy nor, before version 3, pandas tells strings apart that differ in NUL characters at their end.
+    """
+    values = list(values)
+    distinct = sorted(set(values))
+    number_of = {value: number for number, value in enumerate(distinct)}
+    return distinct, np.array([number_of[value] for value in values], dtype=np.int64)
 
 
 def is_text(value: Any) -> bool:
