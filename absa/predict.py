@@ -1,6 +1,7 @@
 """Answers of a trained model, whichever its family."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from absa.models import load_classifier
 from absa.opinions import Opinion, from_answer
@@ -52,6 +53,30 @@ def load(model: str, **parameters) -> Predictor:
     """
     classifier, tokenizer = load_classifier("model", model)
     return Predictor(AspectSentimentPipeline(model=classifier, tokenizer=tokenizer, **parameters))
+
+
+@dataclass
+class AskArguments:
+    """Which model, which texts, which questions."""
+
+    model: str = field(metadata={"help": "Folder or Hub id of a checkpoint that examples/run_absa.py has trained."})
+    texts: list[str] = field(metadata={"help": "The texts, with targets as in the model's config (LOCATION1)."})
+    targets: list[str] | None = field(
+        default=None,
+        metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
+    )
+    aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
+
+
+def check_printable(texts: list[str]):
+    """That texts can be printed.
+
+    Raises:
+        ValueError: if one was not in the encoding of the terminal.
+    """
+    for number, text in enumerate(texts, start=1):
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise ValueError(f"text {number}, {text[:80]!r}, is not in the terminal's encoding: give it in UTF-8")
 
 
 def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from absa.training.calibration import calibration_errors, helpful_temperature
+from absa.calibration import calibration_errors, helpful_temperature
 from absa.training.results import percent
 from timing import print_table
 

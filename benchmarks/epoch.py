@@ -19,10 +19,10 @@ from pathlib import Path
 
 from transformers import DataCollatorWithPadding, set_seed
 
+from absa.calibration import cross_entropy
 from absa.tasks.base import Task
 from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments
-from absa.training.calibration import cross_entropy
 from absa.training.run import build, one_seed
 from absa.training.trainer import ABSATrainer
 from timing import print_table, where

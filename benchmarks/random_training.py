@@ -15,12 +15,12 @@ from transformers import (
     set_seed,
 )
 
-from absa.models import MINILM, classifier_of, parse_overrides
+from absa.losses import balanced_loss
+from absa.models import MINILM, classifier_of, parse_overrides, takes
 from absa.tasks.collating import CollatorOfTexts
 from absa.training.arguments import parse_arguments
-from absa.training.losses import balanced_loss
 from absa.training.trainer import ABSATrainer, predict
-from timing import SIZES, takes_contexts
+from timing import SIZES
 
 SIZE_OF = {MINILM: "minilm", "google-bert/bert-base-uncased": "base"}  # by model_name_or_path
 CONTEXTS_AND_LABELS = {"sentihood": (8, 3), "semeval2014": (5, 5)}  # other data has SentiHood's numbers here
@@ -43,7 +43,7 @@ def random_rows(count: int, model: PreTrainedModel, together: bool) -> Rows:
         row |= {"token_type_ids": [0] * length, "attention_mask": [1] * length}
         labels = random.choices(range(config.num_labels), k=4)
         row["labels"] = labels if together else labels[0]
-        if takes_contexts(model):
+        if takes(model, "context_ids"):
             contexts = random.sample(range(config.num_contexts), 4)
             row["context_ids"] = contexts if together else contexts[0]
         rows.append(row)

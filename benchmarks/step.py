@@ -2,10 +2,10 @@
 
     python benchmarks/step.py --lengths 40 128 --threads 2
 
-Random weights and texts without padding; BERT is `BertForSequenceClassification` on PyTorch's fused attention. The
-models take turns in one run. Figures are medians with half the distance of the quartiles, and ratios of medians. A
-training step is forward, backward and the optimizer's step, with dropout. Memory is the peak of the device, on the CPU
-what a training step keeps for its backward pass.
+Random weights and texts, without padding unless --padded; BERT is `BertForSequenceClassification` on PyTorch's fused
+attention. The models take turns in one run. Figures are medians with half the distance of the quartiles, and ratios of
+medians. A training step is forward, backward and the optimizer's step, with dropout. Memory is the peak of the device,
+on the CPU what a training step keeps for its backward pass.
 """
 
 from collections.abc import Callable, Iterator
@@ -39,6 +39,7 @@ class BenchmarkArguments(Threads):
     rounds: int = field(default=12, metadata={"help": "Turns of each model, after three that are not counted."})
     device: str = field(default="cpu", metadata={"help": "cpu or cuda."})
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
+    padded: bool = field(default=False, metadata={"help": "Texts of half the length to all of it (default: all)."})
     compile: bool = field(default=False, metadata={"help": "torch.compile all three models (default: no)."})
     profile: bool = field(
         default=False, metadata={"help": "After each row, where the time goes: ms of PyTorch's operators."}
@@ -100,7 +101,10 @@ def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
     run = {name: torch.compile(model) if arguments.compile else model for name, model in models.items()}
     for batch_size in arguments.batch_sizes:
         for length in arguments.lengths:
-            batches = {name: make_batch(model, batch_size, length, device) for name, model in models.items()}
+            batches = {
+                name: make_batch(model, batch_size, length, device, padded=arguments.padded)
+                for name, model in models.items()
+            }
             for kind in (inference, training_step):
                 calls = {name: kind(run[name], batches[name], autocast) for name in models}
                 taken = medians(calls, arguments.rounds)

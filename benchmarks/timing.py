@@ -1,6 +1,5 @@
 """What the benchmarks of the models share: sizes, batches, what is timed, how, and the table that shows it."""
 
-import inspect
 import platform
 import statistics
 import time
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from transformers import BertConfig, BertForSequenceClassification
 
+from absa.models import takes
 from modeling_qacg_bert import (
     CGBertConfig,
     CGBertForSequenceClassification,
@@ -59,20 +59,23 @@ def make_model(name: str, size: str, device: str = "cpu", attention: str = "sdpa
     return model_class._from_config(config, attn_implementation=attention).to(device)
 
 
-def takes_contexts(model) -> bool:
-    return "context_ids" in inspect.signature(model.forward).parameters
+def make_batch(
+    model, num_texts: int, length: int, device: str = "cpu", num_contexts: int | None = None, padded: bool = False
+) -> dict:
+    """Random texts (num_texts, length), with one context each or (num_texts, num_contexts).
 
-
-def make_batch(model, num_texts: int, length: int, device: str = "cpu", num_contexts: int | None = None) -> dict:
-    """Random texts (num_texts, length) without padding, with one context each or (num_texts, num_contexts)."""
+    With `padded` texts have evenly spaced lengths from half of `length` to all of it; else no text is padded.
+    """
+    shortest = length // 2 if padded else length
+    lengths = torch.linspace(shortest, length, num_texts, device=device).round()
     asked = (num_texts,) if num_contexts is None else (num_texts, num_contexts)
     batch = {
         "input_ids": torch.randint(1000, model.config.vocab_size, (num_texts, length), device=device),
-        "attention_mask": torch.ones(num_texts, length, dtype=torch.long, device=device),
+        "attention_mask": (torch.arange(length, device=device) < lengths[:, None]).long(),
         "token_type_ids": torch.zeros(num_texts, length, dtype=torch.long, device=device),
         "labels": torch.randint(3, asked, device=device),
     }
-    if takes_contexts(model):
+    if takes(model, "context_ids"):
         batch["context_ids"] = torch.randint(8, asked, device=device)
     return batch
 

@@ -7,14 +7,14 @@ Prints the main scores with 95 % intervals from resamples of the texts. OUTPUT_D
 and each row's probabilities as SPLIT_probabilities.parquet: sort it by the gold label's to see what went wrong.
 """
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from scipy.special import softmax
 
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.tasks.arguments import METRICS, ClassificationArguments, DataArguments
+from absa.tasks.arguments import ClassificationArguments, DataArguments
 from absa.tasks.classification import BOOTSTRAP, Classification
 from absa.tasks.rows import write_probabilities
 from absa.training.evaluation import answers_of, check_labels
@@ -27,12 +27,6 @@ class EvaluateArguments(DataArguments):
 
     checkpoint: str = field(metadata={"help": "Folder or Hub id of a classifier that run_absa.py has trained."})
     split: str = field(default="test", metadata={"help": "train, validation or test (default: test)."})
-    metric: str | None = field(
-        default=None, metadata={"choices": list(METRICS), "help": "Default: the data set's own, absa for others."}
-    )
-    absent_label: str | None = field(
-        default=None, metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."}
-    )
     batch_size: int = field(default=64, metadata={"help": "Rows of a forward pass (default: 64)."})
     output_dir: Path | None = field(default=None, metadata={"help": "Where scores and probabilities go."})
 
@@ -40,9 +34,8 @@ class EvaluateArguments(DataArguments):
 def main(arguments: EvaluateArguments):
     model, tokenizer = load_classifier("checkpoint", arguments.checkpoint)
     config = model.config
-    own = {spec.name for spec in fields(ClassificationArguments)}
     data_arguments = ClassificationArguments(
-        **{name: value for name, value in asdict(arguments).items() if name in own},
+        **{spec.name: getattr(arguments, spec.name) for spec in fields(DataArguments)},
         auxiliary_sentence=config.auxiliary_sentence,
         symmetric_targets=getattr(config, "symmetric_targets", False),
     )

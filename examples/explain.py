@@ -12,17 +12,15 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from predict import PredictArguments, check_printable
-
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.predict import named_targets, why_not_asked
+from absa.predict import AskArguments, check_printable, named_targets, why_not_asked
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
 
 @dataclass
-class ExplainArguments(PredictArguments):
+class ExplainArguments(AskArguments):
     """Which model, which texts, which questions, and what of their words."""
 
     return_all: bool = field(default=False, metadata={"help": "Explain the label none too (default: False)."})

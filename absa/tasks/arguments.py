@@ -31,6 +31,17 @@ class DataArguments:
         default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}
     )
     validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
+    absent_label: str | None = field(
+        default=None,
+        metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."},
+    )
+    metric: str | None = field(
+        default=None,
+        metadata={
+            "choices": list(METRICS),
+            "help": "How predictions are scored (default: the data set's own, absa for others).",
+        },
+    )
     max_length: int = field(
         default=512,
         metadata={
@@ -49,17 +60,6 @@ class DataArguments:
 class ClassificationArguments(DataArguments):
     """Which data, and how it is shown to the model."""
 
-    absent_label: str | None = field(
-        default=None,
-        metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."},
-    )
-    metric: str | None = field(
-        default=None,
-        metadata={
-            "choices": list(METRICS),
-            "help": "How predictions are scored (default: the data set's own, absa for others).",
-        },
-    )
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
     )

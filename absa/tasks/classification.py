@@ -15,6 +15,8 @@ from datasets import Dataset, DatasetDict
 from scipy.special import softmax
 from transformers import DataCollatorWithPadding, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from absa.calibration import calibration_errors, helpful_temperature
+from absa.losses import balanced_loss
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
 from absa.metrics.semeval2014 import semeval2014_scores
@@ -25,8 +27,6 @@ from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import Entries, Rows, Task
 from absa.tasks.collating import CollatorOfTexts
 from absa.tasks.rows import as_strings, choose, hold_out_texts, names_of, write_probabilities
-from absa.training.calibration import calibration_errors, helpful_temperature
-from absa.training.losses import balanced_loss
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.source_files import shorten
 from modeling_qacg_bert import Contexts, encode, encode_together
@@ -117,7 +117,6 @@ class Classification(Task):
                 f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
                 "choose a model_type with contexts"
             )
-        self.parts(arguments, model_class)  # for its error, before anything is trained
 
     def parts(
         self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]

@@ -184,20 +184,21 @@ def run_seed(
     seed: int,
     folder: Path,
     task: Task,
+    parts: Mapping[str, Task],
     model_arguments: ModelArguments,
     data_arguments: DataArguments,
     training_arguments: ABSATrainingArguments,
     prepare: Callable[[PreTrainedModel], None] | None,
 ) -> dict:
-    """Trains and tests with one seed: one model, or the models that the task asks for."""
-    parts, training = [], {}
-    for name, part in task.parts(data_arguments, classifier_of(model_arguments.model_type)).items():
+    """Trains and tests with one seed the models of the task's parts."""
+    trained, training = [], {}
+    for name, part in parts.items():
         select_by = (training_arguments.metric_for_best_model if part is task else None) or part.select_by
         answers, training[name or "model"] = train_one(
             folder / name, part, seed, select_by, model_arguments, data_arguments, training_arguments, prepare
         )
-        parts.append((part, answers, training[name or "model"]))
-    result = {"seed": seed, "training": training, **task.results(folder, parts)}
+        trained.append((part, answers, training[name or "model"]))
+    result = {"seed": seed, "training": training, **task.results(folder, trained)}
     if training_arguments.oracle:
         select_by = (training_arguments.metric_for_best_model or task.select_by).removeprefix("eval_")
         result["oracle"] = best_on_test(training["model"]["log"], select_by)
@@ -280,7 +281,8 @@ def main(argv: list[str], prepare: Callable[[PreTrainedModel], None] | None = No
     task = TASKS[model_arguments.task].load(data_arguments)
     model_class = classifier_of(model_arguments.model_type)
     task.check(data_arguments, model_class)
-    check_scores(task, len(task.parts(data_arguments, model_class)), training_arguments)
+    parts = task.parts(data_arguments, model_class)
+    check_scores(task, len(parts), training_arguments)
     if state.is_main_process:
         print(task.overview(), flush=True)
     output_dir = Path(training_arguments.output_dir)
@@ -301,7 +303,9 @@ def main(argv: list[str], prepare: Callable[[PreTrainedModel], None] | None = No
                 run = {**all_arguments, **described, "data_sha256": digest(task.splits), **recorded}
                 check_same_run(output_dir, run, folder)
             if not finished.is_file():
-                result = run_seed(seed, folder, task, model_arguments, data_arguments, training_arguments, prepare)
+                result = run_seed(
+                    seed, folder, task, parts, model_arguments, data_arguments, training_arguments, prepare
+                )
                 if state.is_main_process:
                     write_json(finished, result)
                 state.wait_for_everyone()

@@ -11,8 +11,8 @@ from torch.utils.data import SequentialSampler
 from transformers import Trainer, TrainerCallback
 from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
 
+from absa.losses import divergence, twice
 from absa.training import checkpoints
-from absa.training.losses import divergence, twice
 from absa.training.optimisation import parameter_groups
 from absa.training.sampling import TrainingOrder
 

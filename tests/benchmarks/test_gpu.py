@@ -37,7 +37,8 @@ def run_stage(gpu, tmp_path: Path):
 
 def test_it_needs_none_of_the_packages_of_data(repo_root: Path, run_script, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repo_root), str(repo_root / "benchmarks")]))
-    run_script("-c", "import sys; sys.modules.update(datasets=None, evaluate=None); import gpu, random_training")
+    script = "import sys; sys.modules.update(datasets=None, evaluate=None); import gpu, random_training; print(1)"
+    assert run_script("-c", script).stdout == "1\n"
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -111,13 +112,14 @@ def test_a_recipe(gpu):
 
 
 @pytest.mark.slow
-def test_every_recipe_without_the_packages_of_data(repo_root: Path, run_script, tmp_path: Path):
+def test_every_recipe_without_the_packages_of_data(repo_root: Path, run_script, tmp_path: Path, monkeypatch):
     """In a process that finds neither `datasets` nor `evaluate`."""
     script = (
         "import runpy, sys; sys.modules.update(datasets=None, evaluate=None); "
-        "sys.path.insert(0, 'benchmarks'); sys.argv[0] = 'benchmarks/gpu.py'; "
+        "sys.argv[0] = 'benchmarks/gpu.py'; "
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repo_root), str(repo_root / "benchmarks")]))
     run_script("-c", script, "recipes", "--device", "cpu", "--output_dir", tmp_path, timeout=900)
     rows = json.loads((tmp_path / "recipes.json").read_text())["rows"]
     assert [row["recipe"] for row in rows] == [path.name for path in RECIPES]

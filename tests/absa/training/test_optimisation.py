@@ -8,8 +8,8 @@ import torch
 from torch.nn.functional import cross_entropy
 from transformers import BertForSequenceClassification
 
-from absa import models
-from absa.training import losses, optimisation
+from absa import losses, models
+from absa.training import optimisation
 from absa.training.arguments import ABSATrainingArguments
 from absa.training.trainer import ABSATrainer
 

@@ -17,9 +17,10 @@ import yaml
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from absa import calibration
 from absa.metrics.sentihood import sentihood_scores
 from absa.tasks.classification import CollatorOfTexts, warn_of_one_answer
-from absa.training import calibration, run, sampling
+from absa.training import run, sampling
 from absa.training import trainer as trainers
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
 

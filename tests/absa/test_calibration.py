@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from absa.training import calibration
+from absa import calibration
 
 LABELS = ["none", "positive", "negative"]
 
