@@ -108,15 +108,15 @@ class ContextGate(nn.Module):
         return finite(self.from_hidden(projected)) + finite(self.from_context(context))
 
 
-def finite(gate_logits: torch.Tensor) -> torch.Tensor:
-    """Gates' logits, or the weights that give them, which may be added: infinities of both signs would give NaN.
+def finite(half_of_logits: torch.Tensor) -> torch.Tensor:
+    """One of the two terms of a gate's logits, such that they may be added: infinities of both signs would give NaN.
 
     float16 ends at 65,504, far beyond where a gate is open or shut; of the other types no sum gets near the end.
     """
-    if gate_logits.dtype != torch.float16:
-        return gate_logits
-    largest = torch.finfo(torch.float16).max / 4  # at most three are added
-    return gate_logits.clamp(-largest, largest)
+    if half_of_logits.dtype != torch.float16:
+        return half_of_logits
+    largest = torch.finfo(torch.float16).max / 2
+    return half_of_logits.clamp(-largest, largest)
 
 
 class Projected(NamedTuple):
@@ -129,19 +129,6 @@ class Projected(NamedTuple):
     context_key: torch.Tensor
     query_gate_logits: torch.Tensor
     key_gate_logits: torch.Tensor
-
-
-class StackedWeights(NamedTuple):
-    """The weights of a layer's projections and gates for one product with the hidden states, and one with the context.
-
-    The rows of `weight` give query, key, value, the context matrix without its context, and both gates.
-    """
-
-    weight: torch.Tensor  # (4H + 2h, H)
-    bias: torch.Tensor  # (4H + 2h,)
-    context_weight: torch.Tensor  # (2d, d)
-    context_bias: torch.Tensor  # (2d,)
-    gates_on_matrix: list[torch.Tensor]  # (d,) each
 
 
 class SharedSelfAttention(nn.Module):
@@ -187,7 +174,6 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__(config)
-        self.stacked = None  # see `with_stacked_weights`
         context_size = self.head_size if config.context_projection == "head" else config.hidden_size
         self.context_matrix = ContextMatrix(config.hidden_size)
         self.context_query = ContextLinear(context_size, context_size)
@@ -204,13 +190,7 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
         first_token_only: bool,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
         """(B, n, H), context_embedding (B, K, H), key_mask (B·K, 1, 1, n) -> (B·K, n or 1, H), the weights"""
-        # In training the gradients of many small operations cost more than stacking the weights at every step; in
-        # inference it pays where they are stacked once for many steps (benchmarks/projections.py).
-        stacked = self.stack() if self.training and self._is_plain() else self.stacked
-        if stacked is None:
-            projected = self._project(hidden_states, context_embedding)
-        else:
-            projected = self._project_at_once(hidden_states, context_embedding, stacked)
+        projected = self._project(hidden_states, context_embedding)
         if first_token_only:
             rows = {name: getattr(projected, name)[:, :, :1] for name in self.of_query_positions}
             projected = projected._replace(**rows)
@@ -219,7 +199,6 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
         return output, weights if output_attentions else None
 
     def _project(self, hidden_states: torch.Tensor, context_embedding: torch.Tensor) -> Projected:
-        """Module by module, as the paper has it."""
         query, key, value = (
             self._heads(for_each_context(project(hidden_states), context_embedding.shape[1]))
             for project in (self.query, self.key, self.value)
@@ -229,79 +208,6 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
         context_key = self._project_context(self.context_key, context)
         query_gate, key_gate = self.query_gate(query, context_query), self.key_gate(key, context_key)
         return Projected(query, key, value, context_query, context_key, query_gate, key_gate)
-
-    def _is_plain(self) -> bool:
-        """Whether all projections are the linear maps they were built as, so that their weights say all of them.
-
-        Adapters, quantisation and parametrisations change a module's type, hooks its result, and what loads weights
-        when they are needed replaces its forward.
-        """
-        return self.config.context_projection == "head" and all(
-            type(module) in (nn.Linear, ContextLinear, GateLinear)
-            and "forward" not in vars(module)
-            and not (module._forward_hooks or module._forward_pre_hooks)
-            and not (module._backward_hooks or module._backward_pre_hooks)
-            for module in (
-                *(self.query, self.key, self.value, self.context_query, self.context_key),
-                *(self.context_matrix.from_context, self.context_matrix.from_hidden),
-                *(self.query_gate.from_hidden, self.query_gate.from_context),
-                *(self.key_gate.from_hidden, self.key_gate.from_context),
-            )
-        )
-
-    def stack(self) -> StackedWeights:
-        """The weights of all projections, for `_project_at_once`."""
-        heads = (self.num_heads, self.head_size)
-        projections, of_context = (self.query, self.key, self.value), (self.context_query, self.context_key)
-        folded, constants, gates_on_matrix = [], [], []
-        for projection, context_projection, gate in (
-            (self.query, self.context_query, self.query_gate),
-            (self.key, self.context_key, self.key_gate),
-        ):
-            on_hidden, on_context = gate.from_hidden.weight[0], gate.from_context.weight[0]  # (d,)
-            on_matrix = finite(on_context @ context_projection.weight)  # (d,)
-            folded.append(
-                finite(on_hidden @ projection.weight.unflatten(0, heads))
-                + finite(on_matrix @ self.context_matrix.from_hidden.weight.unflatten(0, heads))
-            )  # (h, H)
-            constant = finite(projection.bias.view(heads) @ on_hidden)  # (h,)
-            constant = constant + finite(context_projection.bias @ on_context)
-            constants.append(constant if gate.from_hidden.bias is None else constant + gate.from_hidden.bias)
-            gates_on_matrix.append(on_matrix)
-        return StackedWeights(
-            torch.cat([*(p.weight for p in projections), self.context_matrix.from_hidden.weight, *folded]),
-            torch.cat([*(p.bias for p in projections), torch.zeros_like(self.query.bias), *constants]),
-            torch.cat([p.weight for p in of_context]),
-            torch.cat([p.bias for p in of_context]),
-            gates_on_matrix,
-        )
-
-    def _project_at_once(
-        self, hidden_states: torch.Tensor, context_embedding: torch.Tensor, stacked: StackedWeights
-    ) -> Projected:
-        """What `_project` computes, in one product with the hidden states and one with the context matrices.
-
-        The gates are linear in both, so that their weights can be multiplied into those of the projections: they cost
-        2h columns of the product, and no pass over queries and keys.
-        """
-        heads = (self.num_heads, self.head_size)
-        num_contexts = context_embedding.shape[1]
-        context_embedding = context_embedding.flatten(0, 1)  # (B·K, H)
-        for_all_tokens = self.context_matrix.from_context(context_embedding) + context_embedding  # (B·K, H)
-        product = nn.functional.linear(hidden_states, stacked.weight, stacked.bias)  # (B, n, 4H + 2h)
-        *projected, matrix, query_gate, key_gate = for_each_context(product, num_contexts).split(
-            [self.query.out_features] * 4 + [self.num_heads] * 2, dim=-1
-        )
-        matrix = (matrix + for_all_tokens[:, None]).unflatten(-1, heads)  # (B·K, n, h, d)
-        contexts = nn.functional.linear(matrix, stacked.context_weight, stacked.context_bias)
-        context_query, context_key = contexts.transpose(1, 2).chunk(2, dim=-1)  # (B·K, h, n, d) each
-        for_all_tokens = for_all_tokens.unflatten(-1, heads)  # (B·K, h, d)
-        gates = (
-            finite(logits) + finite(for_all_tokens @ on_matrix)[:, None]
-            for logits, on_matrix in zip((query_gate, key_gate), stacked.gates_on_matrix, strict=True)
-        )  # (B·K, n, h)
-        gates = (logits.transpose(1, 2)[..., None] for logits in gates)  # (B·K, h, n, 1)
-        return Projected(*(self._heads(states) for states in projected), context_query, context_key, *gates)
 
     def _project_context(self, projection: nn.Module, context: torch.Tensor) -> torch.Tensor:
         if self.config.context_projection == "head":

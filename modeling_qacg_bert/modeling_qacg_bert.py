@@ -4,8 +4,6 @@ Shapes: B texts, K contexts of each, n tokens, H hidden size, h heads. Any BERT 
 BERT has is there under BERT's own name.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import ClassVar
@@ -22,7 +20,6 @@ from .configuration_qacg_bert import CGBertConfig, ContextGuidedBertConfig, QACG
 from .layers_qacg_bert import (
     ContextEmbedding,
     ContextGuidedEncoder,
-    ContextGuidedSelfAttention,
     ContextLinear,
     GateLinear,
     for_each_context,
@@ -97,31 +94,6 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
         }
         self.config.custom_pipelines = deepcopy(self.custom_pipelines)
         super().save_pretrained(save_directory, *args, **kwargs)
-
-    @contextmanager
-    def with_stacked_weights(self) -> Iterator[None]:
-        """Makes one product of the projections of each layer, for inference with weights that do not change in it.
-
-        What is put together is no part of the model's state, and gone afterwards. Layers with wrapped modules, such
-        as adapters, are left as they are.
-        """
-        layers = [
-            module
-            for module in self.modules()
-            if isinstance(module, ContextGuidedSelfAttention) and module._is_plain()
-        ]
-        try:
-            with torch.no_grad():
-                for layer in layers:
-                    layer.stacked = layer.stack()
-                    if torch.is_autocast_enabled(self.device.type):  # which would cast them at every product
-                        dtype = torch.get_autocast_dtype(self.device.type)
-                        weights = (layer.stacked.weight.to(dtype), layer.stacked.context_weight.to(dtype))
-                        layer.stacked = layer.stacked._replace(weight=weights[0], context_weight=weights[1])
-            yield
-        finally:
-            for layer in layers:
-                layer.stacked = None
 
     def get_correct_attn_implementation(self, requested_attention: str | None, is_init_check: bool = False) -> str:
         """As the base class, which knows the backends of Transformers and would refuse "triton".

@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from itertools import islice
 from typing import Any
 
@@ -283,18 +282,16 @@ class AspectSentimentPipeline(Pipeline):
             for number in own:
                 read[number] = of_row
 
-        pays = len(questions) > batch_size and config.model_type != "bert"  # from the second pass on
-        with self.model.with_stacked_weights() if pays else nullcontext():
-            for batch in batches(rows, batch_size):
-                inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
-                inputs = self.tokenizer.pad(inputs, return_tensors="pt")
-                if config.model_type != "bert":  # the baseline reads its context in the text alone
-                    ids = [torch.tensor(rows["context_ids"][row][part]) for row, part in batch]
-                    inputs["context_ids"] = pad_sequence(ids, batch_first=True)  # with contexts no one looks at
-                answers = self.forward(inputs).reshape(len(batch), -1, config.num_labels)
-                for (row, part), answer in zip(batch, answers, strict=True):
-                    own = numbers[row][part]
-                    logits[own] = answer[: len(own)]
+        for batch in batches(rows, batch_size):
+            inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
+            inputs = self.tokenizer.pad(inputs, return_tensors="pt")
+            if config.model_type != "bert":  # the baseline reads its context in the text alone
+                ids = [torch.tensor(rows["context_ids"][row][part]) for row, part in batch]
+                inputs["context_ids"] = pad_sequence(ids, batch_first=True)  # with contexts no one looks at
+            answers = self.forward(inputs).reshape(len(batch), -1, config.num_labels)
+            for (row, part), answer in zip(batch, answers, strict=True):
+                own = numbers[row][part]
+                logits[own] = answer[: len(own)]
         if not logits.isfinite().all():
             raise ValueError(
                 "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "

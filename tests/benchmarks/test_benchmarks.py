@@ -109,14 +109,6 @@ def test_profile(run_here):
     assert 0 < sum(float(row[1]) for row in listed) <= float(total[1]) + 0.001 * len(listed)
 
 
-def test_projections(run_here):
-    printed = run_here("benchmarks/projections.py", "--size", "tiny", "--batch_sizes", "2")
-    _, _, row = cells_of(printed)
-    one_by_one, _, before, model = (float(cell) for cell in row[1:5])
-    assert row[0] == "2"
-    assert float(row[5].removesuffix(" %")) == pytest.approx(400 * (one_by_one - before) / model, abs=5)
-
-
 def test_contexts(finished_run, run_here):
     options = ("--size", "tiny", "--length", "5", "--batch_size", "2", "--num_contexts", "1", "3", "--rounds", "3")
     printed = run_here("benchmarks/contexts.py", *options, "--runs", finished_run[0])

@@ -53,7 +53,7 @@ def test_a_text_of_padding_changes_no_other(kind, make_model, backend):
 @BACKENDS
 @TRAINING
 def test_gates_beyond_the_range_of_float16(kind, make_model, backend, training, size):
-    """Both halves of a gate's logit overflow, to infinities of either sign, and so do its folded weights."""
+    """Both halves of a gate's logit overflow, to infinities of either sign."""
     model = make_model(kind, backend, gate_bias=True)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -61,8 +61,6 @@ def test_gates_beyond_the_range_of_float16(kind, make_model, backend, training, 
                 parameter.copy_(parameter.sign() * size)
     model, batch = model.half().train(training), padded_batch(21)
     assert_finite(model, model(**batch))
-    with torch.no_grad(), model.eval().with_stacked_weights():
-        assert model(**batch).logits.isfinite().all()
 
 
 def test_a_gate_that_overflows_is_open_or_shut_as_in_float32():
