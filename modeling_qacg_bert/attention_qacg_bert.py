@@ -181,7 +181,9 @@ def _scaled_scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
 def _softmax_weights(query: torch.Tensor, key: torch.Tensor, key_mask: torch.Tensor | None) -> torch.Tensor:
     scores = _scaled_scores(query, key)
     if key_mask is not None:
-        scores = scores.masked_fill(~key_mask, torch.finfo(scores.dtype).min)
+        # A sum, unlike `masked_fill`, needs no pass over (n, n) gradients. Half of the least number is far below all
+        # scores, and adding a score to it does not overflow.
+        scores += (~key_mask).to(scores.dtype) * (torch.finfo(scores.dtype).min / 2)
     return torch.softmax(scores, dim=-1)  # eq. 1
 
 

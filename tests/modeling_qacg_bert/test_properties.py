@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode, written_text
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode, written_target, written_text
 from modeling_qacg_bert.names_qacg_bert import OwnNames
-from modeling_qacg_bert.processing_qacg_bert import Origins, is_readable, written_with_origins
+from modeling_qacg_bert.processing_qacg_bert import PLACEHOLDER, Origins, is_readable, written_with_origins
 from modeling_qacg_bert.sentences_qacg_bert import passages, sentences
 
 # Any code point, lone surrogates among them, which JSON can hold; and what the project itself looks for in texts.
@@ -26,20 +26,38 @@ often = settings(max_examples=150, deadline=None, derandomize=True)
 seldom = settings(often, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 
 
+def paired(text: str) -> str:
+    """With pairs of surrogates as the character they are, and lone ones as U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def as_defined(text: str) -> str:
+    """Placeholders as they are written, and runs of blanks as one."""
+    return " ".join(PLACEHOLDER.sub(lambda found: f" {written_target(found[0])} ", paired(text)).split())
+
+
 @given(TEXT)
 @often
+@example("\tLOCATION1\n")
 @example("LOCATION1\u0301LOCATION2")
 @example("\ud83d\ude42 \ud800")
 def test_writing_is_done_once_and_knows_where_everything_comes_from(text: str):
     written = written_text(text)
     assert written_text(written) == written
-    assert written == " ".join(written.split())
+    assert written == as_defined(text)
     origins = written_with_origins(Origins.of(text))
     assert origins.text == written
     assert origins.source == text
     assert len(origins.spans) == len(written)
-    assert all(0 <= start < end <= len(text) for start, end in origins.spans)
-    assert origins.spans == sorted(origins.spans)
+    last = (0, 0)
+    for character, (start, end) in zip(written, origins.spans, strict=True):
+        if character == " ":  # one for a run of them, with those that are put around a placeholder
+            continue
+        assert last[0] <= start < end <= len(text)
+        assert (start, end) == last or last[1] <= start  # the same characters, or later ones
+        last = (start, end)
+        if PLACEHOLDER.fullmatch(text[start:end]) is None:
+            assert character == paired(text[start:end])
 
 
 @given(TEXT)
@@ -84,10 +102,15 @@ def test_rows_are_as_many_as_questions_and_fit(tokenizer, questions: list, max_l
         assert len(ids) <= max_length
         sentence = tokenizer(CONTEXTS.auxiliary_sentence(*pair), add_special_tokens=False)["input_ids"]
         assert ids[-len(sentence) - 1 :] == [*sentence, tokenizer.sep_token_id]
-        assert len(rows["words"][row]) == len(ids)
+        num_text = rows["token_type_ids"][row].count(0)
+        is_text = [0 < place < num_text - 1 for place in range(len(ids))]  # behind [CLS], before [SEP]
+        assert [word is not None for word in rows["words"][row]] == is_text
         words = [word for word in rows["words"][row] if word is not None]
-        assert words == sorted(words)
-        assert all(0 <= word.start < word.end <= len(text) for word in words)
+        distinct = list(dict.fromkeys(words))
+        for word, following in pairwise([*distinct, (len(text), None)]):
+            assert word.start < word.end <= following[0]
+            found = text[word.start : word.end]
+            assert found == found.strip()
 
 
 @given(TEXT, st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)), max_size=4))
