@@ -8,6 +8,7 @@ resident set of the process that answers, of which the third and the last quarte
 grown by then, and what still grows is lost.
 """
 
+import json
 import os
 import random
 import re
@@ -140,7 +141,7 @@ def ask_demo(arguments: BenchmarkArguments) -> Iterator[dict]:
                 outcomes["answered" if job.result()[0] == expected[text] else "wrong"] += 1
             except QueueError:
                 outcomes["told that the demo is busy"] += 1
-        print(f"\n{arguments.burst} at once: {dict(outcomes)}")
+        print(f"\n{arguments.burst} at once: {json.dumps(outcomes)}")
         one_more = alone.predict(TEXTS[0], "", aspects, api_name="/ask")[0] == expected[TEXTS[0]]
         print(f"One more afterwards: {'answered' if one_more else 'wrong'}")
     finally:
