@@ -21,7 +21,6 @@ from absa.training.trainer import ABSATrainer, predict
 from timing import make_model
 
 SIZE_OF = {MINILM: "minilm", "google-bert/bert-base-uncased": "base"}  # by model_name_or_path
-CONTEXTS_AND_LABELS = {"sentihood": (8, 3), "semeval2014": (5, 5)}  # other data has SentiHood's numbers here
 STEPS = 3
 
 
@@ -67,15 +66,10 @@ def train(recipe: Path, device: str, *words: str) -> tuple[Trainer, np.ndarray]:
         fixed |= {"logging_nan_inf_filter": False, "use_cpu": device == "cpu"}  # the filter would hide a loss of NaN
         model_arguments, data, arguments = parse_arguments([str(recipe), *recipe_words(fixed), *words])
         set_seed(arguments.seed)
-        num_contexts, num_labels = CONTEXTS_AND_LABELS.get(data.dataset, CONTEXTS_AND_LABELS["sentihood"])
-        model = make_model(
-            model_arguments.model_type,
-            "tiny" if device == "cpu" else SIZE_OF[model_arguments.model_name_or_path],
-            attention=model_arguments.attn_implementation,
-            num_labels=num_labels,
-            **{"num_contexts": num_contexts}
-            | parse_overrides(model_arguments.model_type, model_arguments.all_overrides),
-        )
+        model_type, attention = model_arguments.model_type, model_arguments.attn_implementation
+        size = "tiny" if device == "cpu" else SIZE_OF[model_arguments.model_name_or_path]
+        overrides = parse_overrides(model_type, model_arguments.all_overrides)
+        model = make_model(model_type, size, attention=attention, **overrides)
         model.accepts_loss_kwargs = False  # as `load_model` has it
         rows = random_rows(4 * arguments.train_batch_size, model, data.contexts_together)
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding

@@ -45,11 +45,9 @@ class OnSentiHood(Threads):
     data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
 
 
-def make_model(
-    model_type: str, size: str, device: str = "cpu", attention: str = "sdpa", num_labels: int = 3, **fields
-) -> PreTrainedModel:
-    """A classifier with random weights."""
-    config = CONFIG_MAPPING[model_type](num_labels=num_labels, **SIZES[size], **fields)
+def make_model(model_type: str, size: str, device: str = "cpu", attention: str = "sdpa", **fields) -> PreTrainedModel:
+    """A classifier of three labels with random weights."""
+    config = CONFIG_MAPPING[model_type](num_labels=3, **SIZES[size], **fields)
     return classifier_of(model_type)._from_config(config, attn_implementation=attention).to(device)
 
 
