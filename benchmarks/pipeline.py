@@ -3,12 +3,11 @@
     python benchmarks/pipeline.py CHECKPOINT --data_dir DIR
 
 CHECKPOINT is a SentiHood classifier, DIR holds sentihood-test.json. Both answer all contexts of the same texts, in one
-run on as many threads, in float32; the loop first, after both have warmed up.
+run on as many threads, in float32; the loop first. Each warms up before it is timed.
 """
 
 import sys
 import time
-from dataclasses import dataclass, field
 
 import torch
 
@@ -18,14 +17,8 @@ from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
 from timing import OnSentiHood, print_table, where
 
+NUM_TEXTS = 1000  # of the test split, from its start
 TOLERANCE = 1e-5
-
-
-@dataclass
-class BenchmarkArguments(OnSentiHood):
-    """What to measure."""
-
-    num_texts: int = field(default=1000, metadata={"help": "Texts of the test split, from its start (default: 1000)."})
 
 
 @torch.no_grad()
@@ -40,11 +33,11 @@ def loop(model, tokenizer, texts: list[str]) -> torch.Tensor:
     return (torch.cat(logits) / model.config.calibration_temperature).softmax(-1)
 
 
-def main(arguments: BenchmarkArguments):
+def main(arguments: OnSentiHood):
     model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, device="cpu", return_all=True)
     rows = load_absa_dataset("sentihood", data_dir=arguments.data_dir)["test"]
-    texts = list(dict.fromkeys(rows["text"]))[: arguments.num_texts]
+    texts = list(dict.fromkeys(rows["text"]))[:NUM_TEXTS]
 
     def asked(texts: list[str]) -> torch.Tensor:
         answers = [answer for of_text in pipe(texts) for answer in of_text]
@@ -67,4 +60,4 @@ def main(arguments: BenchmarkArguments):
 
 
 if __name__ == "__main__":
-    main(parse(BenchmarkArguments, "checkpoint"))
+    main(parse(OnSentiHood, "checkpoint"))
