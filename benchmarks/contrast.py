@@ -3,8 +3,8 @@
     python benchmarks/contrast.py outputs/quickstart/seed-42 --verbose
 
 Prints how many opinions it hears with their polarity, in how many sentences it is right throughout, and how often it
-speaks of what a sentence does not mention: of all sentences, of those about one place, and of those about two. They
-are `contrast.json` of the sample corpus, or any file in SentiHood's format.
+speaks of what a sentence does not mention: of all sentences of the sample corpus' `contrast.json`, of those about one
+place, and of those about two.
 """
 
 import json
@@ -16,23 +16,19 @@ from absa.commands import parse
 from absa.models import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
 
-ROOT = Path(__file__).resolve().parents[1]
+FILE = Path(__file__).resolve().parents[1] / "datasets_scripts" / "sample_corpus" / "contrast.json"
 OF = {"opinions right": "opinions", "whole sentences right": "sentences", "false mentions": "unmentioned"}
 
 
 @dataclass
 class ContrastArguments:
-    """Which model, and which sentences."""
+    """Which model."""
 
     model: str = field(metadata={"help": "Folder or Hub id of a model of SentiHood's targets, aspects and labels."})
-    file: Path = field(
-        default=ROOT / "datasets_scripts" / "sample_corpus" / "contrast.json",
-        metadata={"help": "Sentences in SentiHood's format (default: contrast.json of the sample corpus)."},
-    )
     verbose: bool = field(default=False, metadata={"help": "Print what is wrong, too (default: no)."})
 
 
-def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool = False) -> Counter:
+def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool) -> Counter:
     """Asks about each target of a sentence and each aspect, and counts what its opinions confirm."""
     total = Counter()
     for sentence, answers in zip(sentences, pipe([s["text"] for s in sentences], return_all=True), strict=True):
@@ -53,18 +49,16 @@ def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool = 
 
 
 def main(arguments: ContrastArguments):
-    sentences = json.loads(arguments.file.read_text(encoding="utf-8"))
     model, tokenizer = load_classifier("model", arguments.model)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
     groups = {"one place": [], "two places": []}
-    for sentence in sentences:
+    for sentence in json.loads(FILE.read_text(encoding="utf-8")):
         groups["two places" if "LOCATION2" in sentence["text"] else "one place"].append(sentence)
     found = {f", {name}": score(pipe, group, arguments.verbose) for name, group in groups.items()}
     for where, counts in {"": sum(found.values(), Counter()), **found}.items():
         for name, of in OF.items():
-            if counts[of]:
-                share = 100 * counts[name] / counts[of]
-                print(f"{name + where:<34} {counts[name]:>4} of {counts[of]:<4}  {share:5.1f} %")
+            share = 100 * counts[name] / counts[of]
+            print(f"{name + where:<34} {counts[name]:>4} of {counts[of]:<4}  {share:5.1f} %")
 
 
 if __name__ == "__main__":

@@ -18,38 +18,31 @@ import torch
 
 from absa.commands import parse
 from absa.models import load_classifier
-from absa.tasks.classification import make_task
-from datasets_scripts import load_absa_dataset
+from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.classification import Classification
 from modeling_qacg_bert.processing_qacg_bert import Origins, Word
 from modeling_qacg_bert.relevance_qacg_bert import METHODS, encode_words, padded_batches, relevance_of_words
-from timing import print_table
+from timing import OnSentiHood, print_table
 
 BATCH_SIZE = 64
 
 
 @dataclass
-class BenchmarkArguments:
+class BenchmarkArguments(OnSentiHood):
     """What to measure."""
 
-    checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
-    data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
     num_questions: int | None = field(default=None, metadata={"help": "Of the test split, evenly (default: all)."})
 
 
-def masked(row: dict, hidden: set[Word], mask_token_id: int) -> list[int]:
-    """The ids of a row with [MASK] for each token of the hidden words."""
-    return [
-        mask_token_id if word in hidden else token_id
-        for token_id, word in zip(row["input_ids"], row["words"], strict=True)
-    ]
-
-
 def curves(row: dict, ranked: list[Word], mask_token_id: int) -> tuple[list[list[int]], list[list[int]]]:
-    """The inputs of both curves, from 0 to all words deleted, and from 0 to all inserted."""
+    """The inputs of both curves, from 0 to all words deleted, and from 0 to all inserted; [MASK] hides a word."""
+
+    def without(hidden: list[Word]) -> list[int]:
+        pairs = zip(row["input_ids"], row["words"], strict=True)
+        return [mask_token_id if word in hidden else token_id for token_id, word in pairs]
+
     steps = range(len(ranked) + 1)
-    deletion = [masked(row, set(ranked[:step]), mask_token_id) for step in steps]
-    insertion = [masked(row, set(ranked[step:]), mask_token_id) for step in steps]
-    return deletion, insertion
+    return [without(ranked[:step]) for step in steps], [without(ranked[step:]) for step in steps]
 
 
 @torch.inference_mode()
@@ -62,9 +55,17 @@ def probabilities(model, tokenizer, rows: list[dict]) -> torch.Tensor:
     return found
 
 
-def area(curve: list[float]) -> float:
-    """Under a curve over [0, 1] with points at equal distances."""
-    return float(np.trapezoid(curve, np.linspace(0, 1, len(curve))))
+def areas(model, tokenizer, rows: list[dict], labels: list[int], ranked: list[list[Word]]) -> np.ndarray:
+    """Under both curves of each row, (rows, 2): the probability of its label over the share of its words."""
+    mask, states, lengths = tokenizer.mask_token_id, [], []
+    for row, words in zip(rows, ranked, strict=True):
+        for curve in curves(row, words, mask):
+            lengths.append(len(curve))
+            states += [{**row, "input_ids": input_ids} for input_ids in curve]
+    answers = probabilities(model, tokenizer, states).double().numpy()
+    of_labels = answers[np.arange(len(states)), np.repeat(np.repeat(labels, 2), lengths)]
+    by_curve = np.split(of_labels, np.cumsum(lengths)[:-1])
+    return np.array([np.trapezoid(curve, dx=1 / (len(curve) - 1)) for curve in by_curve]).reshape(-1, 2)
 
 
 def rankings(model, tokenizer, columns: dict[str, list], labels: list[int]) -> Iterator[tuple]:
@@ -79,7 +80,7 @@ def rankings(model, tokenizer, columns: dict[str, list], labels: list[int]) -> I
 
 def main(arguments: BenchmarkArguments):
     model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
-    test = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0).splits["test"]
+    test = Classification.load(ClassificationArguments(data_dir=arguments.data_dir)).splits["test"]
     asked = [number for number, label in enumerate(test["label"]) if label != "none"]
     if arguments.num_questions:
         asked = asked[:: max(1, len(asked) // arguments.num_questions)][: arguments.num_questions]
@@ -88,24 +89,12 @@ def main(arguments: BenchmarkArguments):
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     labels = probabilities(model, tokenizer, rows).argmax(-1).tolist()
 
-    areas = {}
-    for method, ranked in rankings(model, tokenizer, columns, labels):
-        states, places = [], []
-        for row, words in zip(rows, ranked, strict=True):
-            of_row = curves(row, words, tokenizer.mask_token_id)
-            places.append([len(curve) for curve in of_row])
-            states += [{**row, "input_ids": input_ids} for curve in of_row for input_ids in curve]
-        chosen = [label for label, (first, second) in zip(labels, places, strict=True) for _ in range(first + second)]
-        answers = probabilities(model, tokenizer, states)
-        heights = iter(answers[torch.arange(len(chosen)), torch.tensor(chosen)].tolist())
-        areas[method] = np.array(
-            [[area([next(heights) for _ in range(length)]) for length in lengths] for lengths in places]
-        )  # (questions, 2)
-
     num_words = np.mean([len(set(of_row) - {None}) for of_row in columns["words"]])
     print(f"{len(rows)} questions of SentiHood's test split, {num_words:.1f} words and marks in a text")
+
     table = []
-    for method, found in areas.items():
+    for method, ranked in rankings(model, tokenizer, columns, labels):
+        found = areas(model, tokenizer, rows, labels, ranked)
         means, errors = found.mean(0), found.std(0, ddof=1) / len(found) ** 0.5
         deletion, insertion = (f"{mean:.3f} ± {error:.3f}" for mean, error in zip(means, errors, strict=True))
         row = {"relevance by": method.replace("_", " "), "deletion (lower is better)": deletion}

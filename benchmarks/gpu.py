@@ -7,8 +7,6 @@ It runs from a clone that is not installed, with PyTorch and Transformers; a sta
 Each stage prints a table and writes it to `outputs/gpu/STAGE.json`. The exit status is 1 if a row says "no".
 """
 
-import importlib.metadata
-import importlib.util
 import itertools
 import json
 import subprocess
@@ -17,6 +15,9 @@ import tempfile
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -27,7 +28,7 @@ import step
 from absa.commands import parse, reason
 from modeling_qacg_bert.attention_qacg_bert import QUASI_ATTENTION
 from modeling_qacg_bert.triton_qacg_bert import is_available
-from timing import make_batch, make_model, print_table, processor
+from timing import make_batch, make_model, print_table, where
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -66,28 +67,24 @@ def time_attention(device: str) -> Iterator[dict]:
     return attention.rows(attention.BenchmarkArguments())
 
 
-def time_step(device: str) -> Iterator[dict]:
+def time_step(device: str, **options) -> Iterator[dict]:
     if device == "cpu":
-        return step.rows(step.BenchmarkArguments(size="tiny", lengths=[5], batch_sizes=[2], rounds=1))
-    return step.rows(step.BenchmarkArguments(size="base", device=device, bf16=True))
-
-
-def time_step_compiled(device: str) -> Iterator[dict]:
-    return step.rows(step.BenchmarkArguments(size="base", device=device, bf16=True, compile=True, lengths=[128]))
+        options = {"size": "tiny", "lengths": [5], "batch_sizes": [2], "rounds": 1, "bf16": "false"}
+    return step.rows(step.BenchmarkArguments(**{"size": "base", "bf16": True, "device": device, **options}))
 
 
 def half_precision(device: str) -> Iterator[dict]:
     """Loss, logits and gradients of a batch, on a CPU and in each dtype, beside those of float32 and sdpa."""
     size, length = ("base", 128) if device == "cuda" else ("tiny", 9)
-    for name in ("QACG-BERT", "CG-BERT"):
-        reference = answer(name, size, length, device, "sdpa", torch.float32, False)
+    for model_type in ("qacg_bert", "cg_bert"):
+        reference = answer(model_type, size, length, device, "sdpa", torch.float32, False)
         halves = itertools.product((torch.bfloat16, torch.float16), (True, False))
         ways = [*itertools.product([(torch.float32, False), *halves], backends())]
         for place, (dtype, autocast), backend in [("cpu", ways[0][0], "sdpa"), *((device, *way) for way in ways)]:
-            found = answer(name, size, length, place, backend, dtype, autocast)
+            found = answer(model_type, size, length, place, backend, dtype, autocast)
             off = [((a - b).norm() / b.norm()).item() for a, b in zip(found, reference, strict=True)]
             yield {
-                "model": name,
+                "model": model_type,
                 "device": place,
                 "dtype": name_of(dtype) + (", autocast" if autocast else ""),
                 "backend": backend,
@@ -97,10 +94,10 @@ def half_precision(device: str) -> Iterator[dict]:
             }
 
 
-def answer(name, size, length, device, backend, dtype, autocast) -> tuple[torch.Tensor, ...]:
+def answer(model_type, size, length, device, backend, dtype, autocast) -> tuple[torch.Tensor, ...]:
     """Loss, logits and all gradients of a training step, on the CPU in float32; weights and texts are of seed 0."""
     torch.manual_seed(0)
-    model = make_model(name, size, "cpu", backend, **NO_DROPOUT)
+    model = make_model(model_type, size, "cpu", backend, **NO_DROPOUT)
     batch = make_batch(model, 8, length)
     batch["attention_mask"][1::2, length // 2 :] = 0
     model = model.to(device, torch.float32 if autocast else dtype).train()
@@ -148,8 +145,7 @@ def train(recipe: str, device: str, *words: str):
 
     if device == "cuda":
         torch.cuda.reset_peak_memory_stats()
-        return random_training.train(CONFIGURATION / "recipes" / recipe, None, *words)
-    return random_training.train(CONFIGURATION / "recipes" / recipe, "tiny", "--use_cpu=true", *words)
+    return random_training.train(CONFIGURATION / "recipes" / recipe, device, *words)
 
 
 def launch(device: str) -> Iterator[dict]:
@@ -176,7 +172,7 @@ STAGES = {  # and what they need beside PyTorch and Transformers
     "tests": (tests, (CUDA, "triton", "pytest")),
     "attention": (time_attention, (CUDA, "triton")),
     "step": (time_step, ()),
-    "step_compiled": (time_step_compiled, (CUDA, "triton")),
+    "step_compiled": (partial(time_step, compile=True, lengths=[128]), (CUDA, "triton")),
     "half_precision": (half_precision, ()),
     "determinism": (determinism, TRAINING),
     "recipes": (recipes, TRAINING),
@@ -208,14 +204,10 @@ def verdict(is_right: bool) -> str:
     return "yes" if is_right else "no"
 
 
-def is_missing(needed: str, device: str) -> bool:
-    return device != "cuda" if needed == CUDA else importlib.util.find_spec(needed) is None
-
-
 def rows_of(stage: str, device: str) -> Iterator[dict]:
     """The rows of a stage; where something is missing or fails, the last one says so."""
     function, needs = STAGES[stage]
-    missing = [needed for needed in needs if is_missing(needed, device)]
+    missing = [needed for needed in needs if (device != "cuda" if needed == CUDA else find_spec(needed) is None)]
     if missing:
         yield {"ok": f"skipped: needs {', '.join(missing)}"}
         return
@@ -228,15 +220,14 @@ def rows_of(stage: str, device: str) -> Iterator[dict]:
 
 def recorded(arguments: GPUArguments, found: list[dict]) -> Iterator[dict]:
     """The rows of a stage, each in the file and in `found` as soon as it is there."""
-    names = {"device": torch.cuda.get_device_name() if arguments.device == "cuda" else processor()}
-    for package in ("torch", "transformers", "triton"):
-        names[package] = None if is_missing(package, arguments.device) else importlib.metadata.version(package)
-    print(f"\n{arguments.stage}: " + ", ".join(f"{name} {value}" for name, value in names.items()))
+    versions = {name: version(name) for name in ("transformers", "triton") if find_spec(name)}
+    described = {"stage": arguments.stage, "device": where(arguments.device), **versions}
+    print("\n" + ", ".join(f"{name} {value}" for name, value in described.items()))
     file = Path(arguments.output_dir, f"{arguments.stage}.json")
     file.parent.mkdir(parents=True, exist_ok=True)
     for row in rows_of(arguments.stage, arguments.device):
         found.append(row)
-        file.write_text(json.dumps({"stage": arguments.stage, **names, "rows": found}, indent=1) + "\n")
+        file.write_text(json.dumps({**described, "rows": found}, indent=1) + "\n")
         yield row
 
 

@@ -8,6 +8,7 @@ resident set of the process that answers, of which the third and the last quarte
 grown by then, and what still grows is lost.
 """
 
+import json
 import os
 import random
 import re
@@ -19,9 +20,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from statistics import mean, median
 
+import numpy as np
 import psutil
 import torch
 from gradio_client import Client
@@ -39,10 +41,8 @@ NAMES = ("Camden", "Soho", "Hackney", "Peckham", "Brixton")
 OPINIONS = ("dear", "safe", "cheap", "far from the tube", "dull, and far too loud at night, as I have often said")
 TEXTS = [f"{name} is {opinion}." for name in NAMES for opinion in OPINIONS]
 EXPLANATIONS = (False, False, "gradient", "attention")  # of which a client draws one
-MEGABYTE = 1 << 20
 LOOK_EVERY_S = 0.5  # at memory
 START_WITHIN_S = 180
-SAME = 1e-4  # difference of two numbers that texts beside a text may make
 
 
 @dataclass
@@ -76,15 +76,13 @@ def load(arguments: BenchmarkArguments, process: int, clients: list[Callable[[ra
 
     def look():
         while time.monotonic() < end:
-            memory.append(psutil.Process(process).memory_info().rss / MEGABYTE)
+            memory.append(psutil.Process(process).memory_info().rss / 2**20)
             time.sleep(LOOK_EVERY_S)
 
-    looking = threading.Thread(target=look)
-    looking.start()
-    with ThreadPoolExecutor(len(clients)) as pool:
+    with ThreadPoolExecutor(len(clients) + 1) as pool:
+        pool.submit(look)
         outcomes = sum(pool.map(ask, range(len(clients))), Counter())
-    looking.join()
-    quarter = max(len(memory) // 4, 1)
+    *_, third, last = map(np.mean, np.array_split(memory, 4))
     requests, wrong, right = outcomes.total(), outcomes.pop("wrong", 0), outcomes.pop("right", 0)
     for error, times in outcomes.most_common():
         print(f"  {times} x {error}", file=sys.stderr)
@@ -93,30 +91,19 @@ def load(arguments: BenchmarkArguments, process: int, clients: list[Callable[[ra
         "requests": f"{requests:,}",
         "wrong": wrong,
         "errors": requests - wrong - right,
-        "median s": f"{median(waits):.2f}",
+        "median s": f"{np.median(waits):.2f}",
         "longest s": f"{max(waits):.2f}",
         "MB at first": f"{memory[0]:.0f}",
-        "MB in the 3rd quarter": f"{mean(memory[-2 * quarter : -quarter] or memory):.0f}",
-        "last": f"{mean(memory[-quarter:]):.0f}",
+        "MB in the 3rd quarter": f"{third:.0f}",
+        "last": f"{last:.0f}",
     }
-
-
-def same(given, expected) -> bool:
-    """Whether answers are the same, up to rounding."""
-    if isinstance(expected, float):
-        return abs(given - expected) <= SAME
-    if isinstance(expected, dict):
-        return given.keys() == expected.keys() and all(same(given[name], expected[name]) for name in expected)
-    if isinstance(expected, list):
-        return len(given) == len(expected) and all(map(same, given, expected))
-    return given == expected
 
 
 def ask_pipeline(arguments: BenchmarkArguments) -> Iterator[dict]:
     """One pipeline, called by many threads; also for what explains an answer."""
     torch.set_num_threads(1)
     model, tokenizer = load_classifier("checkpoint", arguments.checkpoint)
-    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, device="cpu")
 
     def answers(text: str, explain: bool | str) -> list[dict]:
         return pipe(text, targets={text.split()[0]: "LOCATION1"}, return_all=True, explain=explain)
@@ -125,7 +112,7 @@ def ask_pipeline(arguments: BenchmarkArguments) -> Iterator[dict]:
 
     def client(generator: random.Random) -> bool:
         question = generator.choice(TEXTS), generator.choice(EXPLANATIONS)
-        return same(answers(*question), expected[question])
+        return answers(*question) == expected[question]
 
     yield {"": "pipeline"} | load(arguments, os.getpid(), [client] * arguments.clients)
 
@@ -133,57 +120,55 @@ def ask_pipeline(arguments: BenchmarkArguments) -> Iterator[dict]:
 def ask_demo(arguments: BenchmarkArguments) -> Iterator[dict]:
     """The demo in a process of its own, asked over its port; then by more visitors at once than may wait."""
     aspects = AutoConfig.from_pretrained(arguments.checkpoint).aspects
-    server, address = start_demo(arguments.checkpoint)
+    server, address, _ = start_demo(arguments.checkpoint)
     try:
         alone = Client(address, max_workers=arguments.burst, verbose=False)
         expected = {text: alone.predict(text, "", aspects, api_name="/ask")[0] for text in TEXTS}
         if len(set(expected.values())) < len(TEXTS):
             raise ValueError(f"checkpoint={arguments.checkpoint} answers texts alike, which would hide a mix-up")
 
-        def make_client() -> Callable[[random.Random], bool]:
-            client = Client(address, verbose=False)
+        def client(visitor: Client, generator: random.Random) -> bool:
+            text = generator.choice(TEXTS)
+            return visitor.predict(text, "", aspects, api_name="/ask")[0] == expected[text]
 
-            def ask(generator: random.Random) -> bool:
-                text = generator.choice(TEXTS)
-                return client.predict(text, "", aspects, api_name="/ask")[0] == expected[text]
-
-            return ask
-
-        yield {"": "demo"} | load(arguments, server.pid, [make_client() for _ in range(arguments.clients)])
+        visitors = [partial(client, Client(address, verbose=False)) for _ in range(arguments.clients)]
+        yield {"": "demo"} | load(arguments, server.pid, visitors)
         texts = (TEXTS * arguments.burst)[: arguments.burst]
         jobs = [(text, alone.submit(text, "", aspects, api_name="/ask")) for text in texts]
         outcomes = Counter()
         for text, job in jobs:
             try:
-                outcomes["right" if job.result()[0] == expected[text] else "wrong"] += 1
+                outcomes["answered" if job.result()[0] == expected[text] else "wrong"] += 1
             except QueueError:
-                outcomes["busy"] += 1
+                outcomes["told that the demo is busy"] += 1
+        print(f"\n{arguments.burst} at once: {json.dumps(outcomes)}")
         one_more = alone.predict(TEXTS[0], "", aspects, api_name="/ask")[0] == expected[TEXTS[0]]
-        busy = f"{outcomes['busy']} told that the demo is busy, {outcomes['wrong']} wrong"
-        print(f"\n{arguments.burst} at once: {outcomes['right']} answered, {busy}.")
         print(f"One more afterwards: {'answered' if one_more else 'wrong'}")
     finally:
         server.terminate()
         server.wait()
 
 
-def start_demo(checkpoint: str) -> tuple[subprocess.Popen, str]:
-    """The demo's process and address; all it prints afterwards is dropped."""
+def start_demo(checkpoint: str | Path) -> tuple[subprocess.Popen, str, list[str]]:
+    """The demo's process, its address, and what it prints, to which lines are added as they come."""
+    model = str(Path(checkpoint).resolve()) if Path(checkpoint).exists() else checkpoint
     process = subprocess.Popen(
         [sys.executable, "-u", "examples/space/app.py"],
         cwd=ROOT,
-        env={**os.environ, "MODEL": str(Path(checkpoint).resolve()) if Path(checkpoint).exists() else checkpoint},
+        env={**os.environ, "MODEL": model},
         stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
     )
-    killer = threading.Timer(START_WITHIN_S, process.kill)
+    killer, printed = threading.Timer(START_WITHIN_S, process.kill), []
     killer.start()
     for line in process.stdout:
+        printed.append(line)
         if address := re.search(r"http://127\.0\.0\.1:\d+", line):
             killer.cancel()
-            threading.Thread(target=lambda: list(process.stdout), daemon=True).start()
-            return process, address[0]
-    raise RuntimeError(f"the demo did not start on {checkpoint}")
+            threading.Thread(target=lambda: printed.extend(process.stdout), daemon=True).start()
+            return process, address[0], printed
+    raise RuntimeError(f"the demo did not start on {checkpoint}: {''.join(printed)}")
 
 
 def main(arguments: BenchmarkArguments):

@@ -6,11 +6,12 @@ Each case in a process of its own: "before" is its peak before it reads anything
 """
 
 import gzip
-import subprocess
-import sys
+import multiprocessing
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from absa.commands import parse
 from absa.corpus import Columns, Shards, read_shards, scan
 from absa.models import load_classifier
 from modeling_qacg_bert import AspectSentimentPipeline
+from timing import print_table
 
 MEGABYTE = 1_000_000
 TEXT = "text"
@@ -31,18 +33,16 @@ class BenchmarkArguments:
 
     checkpoint: str = field(metadata={"help": "Folder or Hub id of a classifier that knows LOCATION1."})
     megabytes: int = field(default=100, metadata={"help": "Of the longest line; of the others in proportion."})
-    case: str | None = field(default=None, metadata={"help": f"Measure here: {TEXT}, or a file (default: all cases)."})
+    case: str | None = field(default=None, metadata={"help": f"{TEXT}, or a file (default: a text and three files)."})
 
 
 def write_files(folder: Path, megabytes: int) -> list[Path]:
     """A line that is too long, as it is and packed, and a small parquet file of long texts."""
-    line = b'{"text": "' + b"x" * (megabytes * MEGABYTE // 2) + b'"}\n'
-    (folder / "line.jsonl").write_bytes(line)
-    (folder / "packed.jsonl.gz").write_bytes(gzip.compress(b"0" * (megabytes * MEGABYTE), compresslevel=1))
-    table = pa.table({"text": ["a" * MEGABYTE] * (6 * megabytes)})
-    with pq.ParquetWriter(folder / "texts.parquet", table.schema, compression="zstd") as writer:
-        writer.write_table(table)
-    return sorted(folder.iterdir())
+    files = [folder / name for name in ("line.jsonl", "packed.jsonl.gz", "texts.parquet")]
+    files[0].write_bytes(b'{"text": "' + b"x" * (megabytes * MEGABYTE // 2) + b'"}\n')
+    files[1].write_bytes(gzip.compress(b"0" * (megabytes * MEGABYTE), compresslevel=1))
+    pq.write_table(pa.table({"text": ["a" * MEGABYTE] * (6 * megabytes)}), files[2], compression="zstd")
+    return files
 
 
 def peak() -> int:
@@ -51,9 +51,9 @@ def peak() -> int:
     return int(line.split()[1]) // 1024
 
 
-def measure(arguments: BenchmarkArguments):
-    """Prints a row for one case."""
-    if arguments.case == TEXT:
+def measure(arguments: BenchmarkArguments, case: str | Path) -> dict[str, str]:
+    """A row of the table."""
+    if case == TEXT:
         model, tokenizer = load_classifier("checkpoint", arguments.checkpoint)
         pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
         pipe("LOCATION1 is dear")
@@ -63,22 +63,19 @@ def measure(arguments: BenchmarkArguments):
         name = f"a text of {len(text) / MEGABYTE:.1f} MB"
     else:
         before, start = peak(), time.perf_counter()
-        source = scan(arguments.case, Columns("text"))
+        source = scan(str(case), Columns("text"))
         for _, rows in read_shards(source, Columns("text"), Shards(5000, frozenset([0]))):
             assert len(rows) == source.rows
-        name = Path(arguments.case).name
-    print(f"| {name} | {time.perf_counter() - start:.1f} | {before} | {peak()} |")
+        name = Path(case).name
+    seconds = time.perf_counter() - start
+    return {"input": name, "seconds": f"{seconds:.1f}", "MB before": before, "MB at the peak": peak()}
 
 
 def main(arguments: BenchmarkArguments):
-    if arguments.case is not None:
-        measure(arguments)
-        return
-    print("| input | seconds | MB before | MB at the peak |\n|---|---|---|---|", flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        for case in (TEXT, *write_files(Path(folder), arguments.megabytes)):
-            words = (arguments.checkpoint, "--megabytes", str(arguments.megabytes), "--case", str(case))
-            subprocess.run([sys.executable, __file__, *words], check=True)
+    fresh = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1)
+    with tempfile.TemporaryDirectory() as folder, fresh:
+        cases = [arguments.case] if arguments.case else [TEXT, *write_files(Path(folder), arguments.megabytes)]
+        print_table(fresh.map(partial(measure, arguments), cases))
 
 
 if __name__ == "__main__":

@@ -21,11 +21,13 @@ from pathlib import Path
 from datasets import ClassLabel, Dataset
 
 from absa.commands import parse
+from absa.training.results import percent
 from datasets_scripts import load_absa_dataset
 from timing import print_table
 
 ROOT = Path(__file__).resolve().parents[1]
 
+COMMAND = [sys.executable, ROOT / "examples/run_absa.py", ROOT / "configuration/recipes/own_data.yaml"]
 CASES = (("semeval2014", 110), ("sentihood", 110), ("sentihood", 1500))  # data and training sentences
 TEST_SENTENCES = 250
 
@@ -40,40 +42,30 @@ class OwnDataArguments:
 
 def write_own_file(file: Path, rows: Dataset, most: int):
     """So many random sentences of a split as a csv file of (text, target, aspect, label), without the label none."""
-    named = rows.to_pandas()
-    for column, feature in rows.features.items():
-        if isinstance(feature, ClassLabel):
-            named[column] = feature.int2str(named[column].tolist())
+    features = {name: feature for name, feature in rows.features.items() if isinstance(feature, ClassLabel)}
+    named = rows.to_pandas().assign(**{name: feature.int2str(rows[name][:]) for name, feature in features.items()})
     said = named[(named["label"] != "none") & (named["aspect"] != "anecdotes")]
     plain = said.groupby("text")["label"].agg(lambda labels: set(labels) <= {"positive", "negative"})
     texts = sorted(plain.index[plain])
     chosen = random.Random(0).sample(texts, min(most, len(texts)))
-    columns = ["text", "target", "aspect", "label"]
-    said.loc[said["text"].isin(chosen), columns].to_csv(file, index=False)
-
-
-def train_and_test(folder: Path) -> dict[str, float]:
-    """Mean scores of README's command over its one seed, and its seconds."""
-    start = time.perf_counter()
-    recipe = ROOT / "configuration" / "recipes" / "own_data.yaml"
-    words = ["--train_file", folder / "train.csv", "--test_file", folder / "test.csv", "--absent_label", "none"]
-    words += ["--output_dir", folder / "run", "--disable_tqdm", "true"]
-    subprocess.run(
-        [sys.executable, ROOT / "examples" / "run_absa.py", recipe, *words], check=True, stdout=subprocess.DEVNULL
-    )
-    summary = json.loads((folder / "run" / "all_results.json").read_text(encoding="utf-8"))["summary"]
-    return {**{name: score["mean"] for name, score in summary.items()}, "seconds": time.perf_counter() - start}
+    said[said["text"].isin(chosen)].to_csv(file, index=False, columns=["text", "target", "aspect", "label"])
 
 
 def rows(arguments: OwnDataArguments) -> Iterator[dict]:
+    """Mean scores of README's command over its one seed, and its seconds."""
     for name, count in CASES:
         splits = load_absa_dataset(name, data_dir=getattr(arguments, f"{name}_dir"))
         with tempfile.TemporaryDirectory() as folder:
-            write_own_file(Path(folder) / "train.csv", splits["train"], count)
-            write_own_file(Path(folder) / "test.csv", splits["test"], TEST_SENTENCES)
-            scores = train_and_test(Path(folder))
-        shown = {score: f"{100 * scores[score]:.1f}" for score in ("accuracy", "strict_accuracy", "macro_f1")}
-        yield {"data": name, "sentences": count, **shown, "seconds": f"{scores['seconds']:.0f}"}
+            train, test, run = (Path(folder) / file for file in ("train.csv", "test.csv", "run"))
+            write_own_file(train, splits["train"], count)
+            write_own_file(test, splits["test"], TEST_SENTENCES)
+            words = ["--train_file", train, "--test_file", test, "--absent_label", "none", "--output_dir", run]
+            start = time.perf_counter()
+            subprocess.run([*COMMAND, *words, "--disable_tqdm", "true"], check=True, stdout=subprocess.DEVNULL)
+            seconds = time.perf_counter() - start
+            summary = json.loads((run / "all_results.json").read_text(encoding="utf-8"))["summary"]
+        shown = {score: percent([summary[score]["mean"]]) for score in ("accuracy", "strict_accuracy", "macro_f1")}
+        yield {"data": name, "sentences": count, **shown, "seconds": f"{seconds:.0f}"}
 
 
 if __name__ == "__main__":

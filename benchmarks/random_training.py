@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 from transformers import (
-    CONFIG_MAPPING,
     BertTokenizer,
     DataCollatorWithPadding,
     PreTrainedModel,
@@ -15,15 +14,13 @@ from transformers import (
     set_seed,
 )
 
-from absa.losses import balanced_loss
-from absa.models import MINILM, classifier_of, parse_overrides, takes
+from absa.models import MINILM, parse_overrides, takes
 from absa.tasks.collating import CollatorOfTexts
-from absa.training.arguments import parse_arguments
+from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.trainer import ABSATrainer, predict
-from timing import SIZES
+from timing import make_model
 
 SIZE_OF = {MINILM: "minilm", "google-bert/bert-base-uncased": "base"}  # by model_name_or_path
-CONTEXTS_AND_LABELS = {"sentihood": (8, 3), "semeval2014": (5, 5)}  # other data has SentiHood's numbers here
 STEPS = 3
 
 
@@ -50,12 +47,12 @@ def random_rows(count: int, model: PreTrainedModel, together: bool) -> Rows:
     return rows
 
 
-def train(recipe: Path, size: str | None, *words: str) -> tuple[Trainer, np.ndarray]:
+def train(recipe: Path, device: str, *words: str) -> tuple[Trainer, np.ndarray]:
     """Takes `STEPS` steps as run_absa.py does, scores, saves and loads a checkpoint.
 
     Args:
         recipe: file of configuration/recipes.
-        size: of `timing.SIZES`; None for that of the recipe's backbone.
+        device: on which; on "cpu" the model is tiny.
         words: of the command line, over the recipe.
     Returns:
         The Trainer, and the logits of its rows.
@@ -65,35 +62,26 @@ def train(recipe: Path, size: str | None, *words: str) -> tuple[Trainer, np.ndar
     with tempfile.TemporaryDirectory() as folder:
         fixed = {"output_dir": folder, "max_steps": STEPS, "logging_steps": 1, "metric_for_best_model": "loss"}
         fixed |= {"eval_strategy": "steps", "eval_steps": STEPS, "save_strategy": "steps", "save_steps": STEPS}
-        fixed |= {"report_to": "none", "disable_tqdm": "true", "remove_unused_columns": "false"}
-        fixed["logging_nan_inf_filter"] = "false"  # which would hide a loss that is none
-        options = [f"--{name}={value}" for name, value in fixed.items()]
-        model_arguments, data, arguments = parse_arguments([str(recipe), *options, *words])
+        fixed |= {"report_to": "none", "disable_tqdm": True, "remove_unused_columns": False}
+        fixed |= {"logging_nan_inf_filter": False, "use_cpu": device == "cpu"}  # the filter would hide a loss of NaN
+        model_arguments, data, arguments = parse_arguments([str(recipe), *recipe_words(fixed), *words])
         set_seed(arguments.seed)
-        model_type = model_arguments.model_type
-        num_contexts, num_labels = CONTEXTS_AND_LABELS.get(data.dataset, CONTEXTS_AND_LABELS["sentihood"])
-        fields = {**SIZES[size or SIZE_OF[model_arguments.model_name_or_path]]}
-        fields |= {"num_contexts": num_contexts, "num_labels": num_labels}
-        fields |= parse_overrides(model_type, model_arguments.all_overrides)
-        config = CONFIG_MAPPING[model_type](**fields)
-        attention = model_arguments.attn_implementation
-        model = classifier_of(model_type)._from_config(config, attn_implementation=attention)
+        model_type, attention = model_arguments.model_type, model_arguments.attn_implementation
+        size = "tiny" if device == "cpu" else SIZE_OF[model_arguments.model_name_or_path]
+        overrides = parse_overrides(model_type, model_arguments.all_overrides)
+        model = make_model(model_type, size, attention=attention, **overrides)
         model.accepts_loss_kwargs = False  # as `load_model` has it
         rows = random_rows(4 * arguments.train_batch_size, model, data.contexts_together)
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding
+        collator = CollatorOfTexts if data.contexts_together else DataCollatorWithPadding
         trainer = ABSATrainer(
             model=model,
             args=arguments,
             train_dataset=rows,
             eval_dataset=rows,
-            data_collator=(CollatorOfTexts if data.contexts_together else DataCollatorWithPadding)(
-                tokenizer, pad_to_multiple_of=8 if arguments.bf16 else None
-            ),
+            data_collator=collator(tokenizer, pad_to_multiple_of=8 if arguments.bf16 else None),
             processing_class=tokenizer,
             balance_labels=data.class_balanced_sampling,
-            compute_loss_func=balanced_loss(rows["labels"], num_labels, arguments.label_smoothing_factor)
-            if data.class_weighted_loss
-            else None,
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()

@@ -4,8 +4,8 @@
 
 Random weights and texts, without padding unless --padded; BERT is `BertForSequenceClassification` on PyTorch's fused
 attention. The models take turns in one run. Figures are medians with half the distance of the quartiles, and ratios of
-medians. A training step is forward, backward and the optimizer's step, with dropout. Memory is the peak of the device,
-on the CPU what a training step keeps for its backward pass.
+medians. A training step is forward, backward and the optimizer's step, with dropout. Memory is the most that a call
+takes of the device, on the CPU what a training step keeps for its backward pass.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,6 +23,7 @@ from timing import (
     make_batch,
     make_model,
     medians,
+    peak_megabytes,
     print_table,
     training_step,
     where,
@@ -42,7 +43,7 @@ class BenchmarkArguments(Threads):
     padded: bool = field(default=False, metadata={"help": "Texts of half the length to all of it (default: all)."})
     compile: bool = field(default=False, metadata={"help": "torch.compile all three models (default: no)."})
     profile: bool = field(
-        default=False, metadata={"help": "After each row, where the time goes: ms of PyTorch's operators."}
+        default=False, metadata={"help": "After each row, where the time goes: PyTorch's operators."}
     )
 
 
@@ -64,29 +65,13 @@ def kept_megabytes(model, batch: dict, autocast: Callable) -> float:
     return sum(kept.values()) / 1e6
 
 
-def peak_megabytes(call: Callable) -> float:
-    """The most memory of the device that a call takes."""
-    call()
-    torch.cuda.reset_peak_memory_stats()
-    call()
-    return torch.cuda.max_memory_allocated() / 1e6
-
-
-def print_profile(calls: dict[str, Callable], rounds: int, device: str):
-    """Milliseconds of a call spent in each operator itself, for those that take a hundredth of one of the models."""
-    spent = {}
+def print_profile(calls: dict[str, Callable], device: str):
+    """Of a call of each model the operators that take longest themselves, by PyTorch's profiler."""
     for name, call in calls.items():
         with torch.profiler.profile() as profiler:
-            for _ in range(rounds):
-                call()
-        for event in profiler.key_averages():
-            taken = event.self_device_time_total if device == "cuda" else event.self_cpu_time_total
-            spent.setdefault(event.key, dict.fromkeys(calls, 0.0))[name] += taken / rounds / 1000
-    totals = {name: sum(of_models[name] for of_models in spent.values()) for name in calls}
-    listed = [item for item in spent.items() if any(item[1][name] > 0.01 * totals[name] for name in calls)]
-    ranked = sorted(listed, key=lambda item: -max(item[1].values()))
-    table = [{"operator, ms": name, **of_models} for name, of_models in [*ranked, ("all", totals)]]
-    print_table({key: cell if isinstance(cell, str) else f"{cell:.3f}" for key, cell in row.items()} for row in table)
+            call()
+        table = profiler.key_averages().table(sort_by=f"self_{device}_time_total", row_limit=12)
+        print(f"\n{name}\n{table}")
 
 
 def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
@@ -97,7 +82,7 @@ def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
     def autocast():
         return torch.autocast(device, torch.bfloat16, enabled=bf16)
 
-    models = {name: make_model(name, arguments.size, device) for name in MODELS}
+    models = {name: make_model(model_type, arguments.size, device) for name, model_type in MODELS.items()}
     run = {name: torch.compile(model) if arguments.compile else model for name, model in models.items()}
     for batch_size in arguments.batch_sizes:
         for length in arguments.lengths:
@@ -121,7 +106,7 @@ def rows(arguments: BenchmarkArguments) -> Iterator[dict]:
                         row[f"{name}, MB"] = f"{kept_megabytes(models[name], batches[name], autocast):.1f}"
                 yield row
                 if arguments.profile:
-                    print_profile(calls, 5, device)
+                    print_profile(calls, device)
 
 
 def main(arguments: BenchmarkArguments):

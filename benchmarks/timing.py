@@ -1,29 +1,18 @@
 """What the benchmarks of the models share: sizes, batches, what is timed, how, and the table that shows it."""
 
 import platform
-import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
-from transformers import BertConfig, BertForSequenceClassification
+from transformers import CONFIG_MAPPING, PreTrainedModel
 
-from absa.models import takes
-from modeling_qacg_bert import (
-    CGBertConfig,
-    CGBertForSequenceClassification,
-    QACGBertConfig,
-    QACGBertForSequenceClassification,
-)
+from absa.models import classifier_of, takes
 
 SIZES = {
-    "minilm": {
-        "hidden_size": 384,
-        "num_hidden_layers": 6,
-        "num_attention_heads": 12,
-        "intermediate_size": 1536,
-    },
+    "minilm": {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536},
     "base": {},
     "tiny": {  # to see that a benchmark runs
         "vocab_size": 2000,
@@ -33,11 +22,7 @@ SIZES = {
         "intermediate_size": 64,
     },
 }
-MODELS = {
-    "BERT": (BertConfig, BertForSequenceClassification),
-    "CG-BERT": (CGBertConfig, CGBertForSequenceClassification),
-    "QACG-BERT": (QACGBertConfig, QACGBertForSequenceClassification),
-}
+MODELS = {"BERT": "bert", "CG-BERT": "cg_bert", "QACG-BERT": "qacg_bert"}
 WARM_UP = 3  # rounds that are not counted
 
 
@@ -52,11 +37,18 @@ class Threads:
             torch.set_num_threads(self.threads)
 
 
-def make_model(name: str, size: str, device: str = "cpu", attention: str = "sdpa", **fields) -> torch.nn.Module:
-    """A classifier with random weights."""
-    config_class, model_class = MODELS[name]
-    config = config_class(num_labels=3, **SIZES[size], **fields)
-    return model_class._from_config(config, attn_implementation=attention).to(device)
+@dataclass(kw_only=True)
+class OnSentiHood(Threads):
+    """Arguments of a benchmark of a checkpoint."""
+
+    checkpoint: str = field(metadata={"help": "Folder or Hub id of a SentiHood classifier."})
+    data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
+
+
+def make_model(model_type: str, size: str, device: str = "cpu", attention: str = "sdpa", **fields) -> PreTrainedModel:
+    """A classifier of three labels with random weights."""
+    config = CONFIG_MAPPING[model_type](num_labels=3, **SIZES[size], **fields)
+    return classifier_of(model_type)._from_config(config, attn_implementation=attention).to(device)
 
 
 def make_batch(
@@ -107,6 +99,15 @@ def inference(model, batch: dict, autocast: Callable) -> Callable:
     return forward
 
 
+def peak_megabytes(call: Callable) -> float:
+    """The most memory of a CUDA device that a call takes beside what is held before it."""
+    call()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    call()
+    return (torch.cuda.max_memory_allocated() - before) / 1e6
+
+
 def seconds(call: Callable) -> float:
     start = time.perf_counter()
     call()
@@ -121,16 +122,11 @@ def medians(
     """Median time of each call, and half the distance of the quartiles. The calls take turns, so that what else the
     machine does falls on all alike."""
     taken = {name: [] for name in calls}
-    for number in range(WARM_UP + rounds):
+    for _ in range(WARM_UP + rounds):
         for name, call in calls.items():
-            elapsed = clock(call)
-            if number >= WARM_UP:
-                taken[name].append(elapsed)
-    found = {}
-    for name, values in taken.items():
-        low, middle, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
-        found[name] = (middle, (high - low) / 2)
-    return found
+            taken[name].append(clock(call))
+    quartiles = {name: np.percentile(values[WARM_UP:], [25, 50, 75]) for name, values in taken.items()}
+    return {name: (middle, (high - low) / 2) for name, (low, middle, high) in quartiles.items()}
 
 
 def where(device: str) -> str:

@@ -73,10 +73,7 @@ def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: i
 
 
 def main(arguments: CompareArguments):
-    grid = read_grid(arguments.grid)
-    if not grid.paired:
-        raise ValueError(f"grid {arguments.grid} has no `paired` runs to compare: add them, or give another grid")
-    compared = {}
+    grid, compared = read_grid(arguments.grid), {}
     for label, other in grid.paired.items():
         folders = [arguments.output_dir / run_name(grid.runs[name]) for name in (label, other)]
         by_seed = {seed: [folder / f"seed-{seed}" / ANSWERS for folder in folders] for seed in grid.seeds}

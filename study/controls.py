@@ -22,10 +22,6 @@ def context_in_input(model: PreTrainedModel):
     context_ids = []
 
     def keep(module, args, kwargs):
-        if kwargs["context_ids"].dim() > 1:
-            raise ValueError(
-                "context_in_input with contexts_together=true: a text has one input for all: leave it out"
-            )
         context_ids[:] = [kwargs["context_ids"]]
 
     def add(module, args, output):
@@ -62,27 +58,16 @@ def moving_average(model: PreTrainedModel, decay: float = 0.998):
     model.register_forward_pre_hook(choose)
 
 
-def check_not_begun(folder: Path):
-    """A run whose checkpoints hold averages cannot go on from them.
-
-    Raises:
-        ValueError: if it would.
-    """
-    if any(folder.glob("**/checkpoint-*")):  # of BERT-single in a folder a context
-        raise ValueError(f"moving_average cannot go on from the checkpoints in {folder}: remove it to begin again")
-
-
 CONTROLS = {"context_in_input": context_in_input, "moving_average": moving_average}
 
 
 def main(argv: list[str]):
-    if not argv or argv[0] not in CONTROLS:
-        raise ValueError(f"control={argv[0] if argv else ''}: give one of {', '.join(CONTROLS)}")
     control, *argv = argv
-    if control == "moving_average":
-        _, _, training_arguments = parse_arguments(argv)
-        for seed in training_arguments.seeds:
-            check_not_begun(Path(training_arguments.output_dir) / f"seed-{seed}")
+    _, _, arguments = parse_arguments(argv)
+    folders = [Path(arguments.output_dir) / f"seed-{seed}" for seed in arguments.seeds]
+    begun = [folder for folder in folders if any(folder.glob("**/checkpoint-*"))]
+    if control == "moving_average" and begun:  # whose checkpoints hold averages
+        raise ValueError(f"moving_average cannot go on from the checkpoints in {begun[0]}: remove it to begin again")
     run.main(argv, prepare=CONTROLS[control], control=control)
 
 

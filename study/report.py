@@ -54,24 +54,17 @@ class ReportArguments:
     )
 
 
-def results_of(grid: Grid, label: str, results: Results) -> dict[int, dict]:
-    """The results of a run with each of its seeds that have been trained."""
-    name = run_name(grid.runs[label])
-    return {seed: results[name, seed] for seed in grid.seeds if (name, seed) in results}
-
-
 def scores_of(grid: Grid, label: str, results: Results, split: str) -> pd.DataFrame:
     """The main scores of a run on a split, or of its `oracle`: a row for each seed that has them, a column a score."""
-    names = list(MAIN_SCORES[grid.dataset])
-    scored = {seed: result[split] for seed, result in results_of(grid, label, results).items() if result[split]}
-    by_seed = {seed: [scores[name] for name in names] for seed, scores in scored.items()}
-    return pd.DataFrame.from_dict(by_seed, orient="index", columns=names, dtype=float)
+    name, names = run_name(grid.runs[label]), list(MAIN_SCORES[grid.dataset])
+    by_seed = {seed: results[name, seed][split] for seed in grid.seeds if (name, seed) in results}
+    scored = {seed: scores for seed, scores in by_seed.items() if scores}
+    return pd.DataFrame.from_dict(scored, orient="index", columns=names, dtype=float)
 
 
-def row_of(grid: Grid, heading: str, label: str, scores: pd.DataFrame, cells: Iterable[str]) -> dict[str, str]:
+def row_of(grid: Grid, heading: str, label: str, seeds: int | str, cells: Iterable[str]) -> dict[str, str]:
     """A row of a table of scores: heading -> cell."""
-    names = MAIN_SCORES[grid.dataset].values()
-    return {heading: label, "seeds": str(len(scores)), **dict(zip(names, cells, strict=True))}
+    return {heading: label, "seeds": str(seeds), **dict(zip(MAIN_SCORES[grid.dataset].values(), cells, strict=True))}
 
 
 def percents(scores: pd.DataFrame) -> list[str]:
@@ -79,53 +72,51 @@ def percents(scores: pd.DataFrame) -> list[str]:
     return [percent(scores[name].tolist()) for name in scores]
 
 
-def difference(
-    name: str, minuend: pd.DataFrame, subtrahend: pd.DataFrame, intervals: Mapping[str, float] | None
-) -> str:
-    """A score of one run minus that of another, in points, means over as many seeds, with its interval if that was
-    found; in bold beyond the 95% of Student's t for trainings that differ by chance alone (equal variances).
+def differences(minuend: pd.DataFrame, subtrahend: pd.DataFrame, bounds: Mapping[str, float] | None) -> list[str]:
+    """A cell for each score of one run minus that of another, in points, means over as many seeds.
+
+    [interval] over sentences, if that was found, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds); in
+    bold beyond the 95% of Student's t for trainings that differ by chance alone (equal variances).
     """
-    seeds, points = len(minuend), minuend[name].mean(skipna=False) - subtrahend[name].mean(skipna=False)
-    if np.isnan(points):
-        return "undefined"
-    cell = f"{100 * points:+.1f}"
-    if intervals is not None:
-        cell += " [{}, {}]".format(*(f"{100 * intervals[f'{name}_{end}']:+.1f}" for end in ("low", "high")))
-    if seeds == 1:
-        return cell
-    error = np.sqrt((minuend[name].var() + subtrahend[name].var()) / seeds)
-    cell += f" ± {100 * error:.1f}"
-    return f"**{cell}**" if abs(points) > error * t.ppf(0.975, 2 * seeds - 2) else cell
+    seeds, cells = len(minuend), []
+    for name in minuend:
+        points = minuend[name].mean(skipna=False) - subtrahend[name].mean(skipna=False)
+        if np.isnan(points):
+            cells.append("undefined")
+            continue
+        cell = f"{100 * points:+.1f}"
+        if bounds is not None:
+            cell += f" [{100 * bounds[f'{name}_low']:+.1f}, {100 * bounds[f'{name}_high']:+.1f}]"
+        if seeds > 1:
+            error = np.sqrt((minuend[name].var() + subtrahend[name].var()) / seeds)
+            cell += f" ± {100 * error:.1f}"
+            cell = f"**{cell}**" if abs(points) > error * t.ppf(0.975, 2 * seeds - 2) else cell
+        cells.append(cell)
+    return cells
 
 
 def table(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table in Markdown from rows of heading -> cell; without rows it says so."""
-    if not rows:
-        return "Not run.\n"
-    headings = list(rows[0])
-    lines = [headings, ["---"] * len(headings), *([row[heading] for heading in headings] for row in rows)]
+    """A table in Markdown from rows of heading -> cell."""
+    lines = [rows[0], ["---"] * len(rows[0]), *(row.values() for row in rows)] if rows else []
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def scores_table(grid: Grid, results: Results) -> str:
     """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
-    heading, names = f"{grid.title}, %", MAIN_SCORES[grid.dataset].values()
-    rows = [
-        {heading: label, "seeds": "", **dict(zip(names, figures or [""] * len(names), strict=True))}
-        for label, figures in grid.reported.items()
-    ]
+    heading, num_scores = f"{grid.title}, %", len(MAIN_SCORES[grid.dataset])
+    rows = [row_of(grid, heading, *row, "", cells or [""] * num_scores) for *row, cells in grid.reported.items()]
     trained, not_run, in_bfloat16 = [], [], []
-    for label in grid.runs:
-        of_run = results_of(grid, label, results)
-        if of_run:
-            scores = scores_of(grid, label, results, grid.split)
-            rows.append(row_of(grid, heading, label, scores, percents(scores)))
+    for label, run in grid.runs.items():
+        of_run = [results[key] for seed in grid.seeds if (key := (run_name(run), seed)) in results]
+        scores = scores_of(grid, label, results, grid.split)
+        if len(scores):
+            rows.append(row_of(grid, heading, label, len(scores), percents(scores)))
             trained.append(label)
-            if any(result["score_precision"] == "bfloat16" for result in of_run.values()):
-                in_bfloat16.append(label)
-        if seeds := [str(seed) for seed in grid.seeds if seed not in of_run]:
+        if any(result["score_precision"] == "bfloat16" for result in of_run):
+            in_bfloat16.append(label)
+        if seeds := [str(seed) for seed in grid.seeds if seed not in scores.index]:
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
-    text = table(rows) if rows else ""
+    text = table(rows)
     if in_bfloat16:
         which = "all runs" if in_bfloat16 == trained else "; ".join(in_bfloat16)
         text += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
@@ -140,13 +131,12 @@ def oracle_table(grid: Grid, results: Results) -> str:
         chosen = scores_of(grid, label, results, "test").loc[best.index]
         for which, scores in (("chosen on validation", chosen), ("best on test", best)):
             if len(best):
-                rows.append(row_of(grid, f"{grid.title}, %", f"{label}, {which}", scores, percents(scores)))
+                rows.append(row_of(grid, f"{grid.title}, %", f"{label}, {which}", len(best), percents(scores)))
     return table(rows)
 
 
 def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
-    """The differences of the pairs that `compare.py` has compared, in points: [interval] over sentences for these
-    trainings, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds).
+    """The differences of the pairs that `compare.py` has compared.
 
     Raises:
         KeyError: if a seed that was compared has no results.
@@ -154,14 +144,15 @@ def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) 
     rows = []
     for label, compared in analysis.items():
         pair = [scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, compared["minus"])]
-        cells = (difference(name, *pair, compared["scores"]) for name in MAIN_SCORES[grid.dataset])
-        rows.append(row_of(grid, f"{grid.title}, points", f"{label} minus {compared['minus']}", pair[0], cells))
+        cells = differences(*pair, compared["scores"])
+        label = f"{label} minus {compared['minus']}"
+        rows.append(row_of(grid, f"{grid.title}, points", label, len(pair[0]), cells))
     return table(rows)
 
 
 def differences_table(grid: Grid, results: Results) -> str:
-    """Each run minus the grid's first, in points, over the seeds that both have: on the validation split and, where
-    the grid's table shows it, the test split. ± is the standard error over trainings, as in `paired_table`.
+    """Each run minus the grid's first, over the seeds that both have: on the validation split and, where the grid's
+    table shows it, the test split.
     """
     first, *others = grid.runs
     rows = []
@@ -169,10 +160,9 @@ def differences_table(grid: Grid, results: Results) -> str:
         for split in ["validation", "test"] if grid.split == "test" else ["validation"]:
             pair = [scores_of(grid, name, results, split) for name in (label, first)]
             both = pair[0].index.intersection(pair[1].index)
-            pair = [scores.loc[both] for scores in pair]
             if len(both):
-                cells = (difference(name, *pair, None) for name in MAIN_SCORES[grid.dataset])
-                rows.append(row_of(grid, f"minus {first}, points", f"{label}, {split}", pair[0], cells))
+                cells = differences(pair[0].loc[both], pair[1].loc[both], None)
+                rows.append(row_of(grid, f"minus {first}, points", f"{label}, {split}", len(both), cells))
     return table(rows)
 
 
@@ -181,9 +171,9 @@ def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     rows = []
     for label, seeds in analysis.items():
         row = {f"{grid.title}, %: strict accuracy, macro-F1": label, "seeds": str(len(seeds))}
-        for factor, scores in next(iter(seeds.values())).items():
-            means = (percent([looked[factor][name] for looked in seeds.values()]) for name in scores)
-            row[f"none times {factor}"] = ", ".join(means)
+        for factor in next(iter(seeds.values())):
+            scores = pd.DataFrame([looked[factor] for looked in seeds.values()])
+            row[f"none times {factor}"] = ", ".join(percents(scores))
         rows.append(row)
     return table(rows)
 
@@ -225,37 +215,29 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
     """The tables of a grid, by name."""
     kinds = ("paired", "trade_off", "terms", "apart")
     paired, trade_off, terms, apart = (read_analysis(results_dir, kind, grid) for kind in kinds)
-    tables = {
-        "": scores_table(grid, results),
-        "_oracle": oracle_table(grid, results),
-        "_paired": paired_table(grid, results, paired),
-        "_differences": differences_table(grid, results),
-        "_trade_off": trade_off_table(grid, trade_off),
-        "_before": terms_table(terms, "before"),
-        "_after": terms_table(terms, "after"),
-        "_gradients": gradients_table(terms),
-        "_apart": apart_table(apart),
+    return {
+        grid.name: scores_table(grid, results),
+        f"{grid.name}_oracle": oracle_table(grid, results),
+        f"{grid.name}_paired": paired_table(grid, results, paired),
+        f"{grid.name}_differences": differences_table(grid, results),
+        f"{grid.name}_trade_off": trade_off_table(grid, trade_off),
+        f"{grid.name}_before": terms_table(terms, "before"),
+        f"{grid.name}_after": terms_table(terms, "after"),
+        f"{grid.name}_gradients": gradients_table(terms),
+        f"{grid.name}_apart": apart_table(apart),
     }
-    return {grid.name + end: text for end, text in tables.items()}
 
 
 def fill(document: str, results_dir: Path) -> str:
     """The document with its tables made anew.
 
     Raises:
-        ValueError: if it has a place for a table that there is none of.
+        KeyError: if it has a place for a table that there is none of.
     """
     results, tables = read_results(results_dir), {}
-    for file in GRIDS:
-        if file.stem in document:
-            tables |= tables_of(read_grid(file), results, results_dir)
-
-    def replaced(match: re.Match) -> str:
-        if match[2] not in tables:
-            raise ValueError(f"there is no table {match[2]}: name a grid's, as described in study/report.py")
-        return f"{match[1]}\n{tables[match[2]]}\n{match[3]}"
-
-    return TABLE.sub(replaced, document)
+    for grid in map(read_grid, GRIDS):
+        tables |= tables_of(grid, results, results_dir)
+    return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]]}\n{match[3]}", document)
 
 
 def main(arguments: ReportArguments):

@@ -74,12 +74,8 @@ def only_here(results_dir: Path) -> FileLock:
 def look_at_trained(analysis: str, arguments: GridArguments, look: Callable[[Path], dict]):
     """Looks at each checkpoint of a grid that is in `output_dir`, and writes {label: {seed: found}} as an analysis.
 
-    What the analysis has found before in checkpoints that are not there is kept.
-
-    Args:
-        analysis: its name.
-        arguments: the grid, and the places.
-        look: folder of a checkpoint -> what is kept of it.
+    What the analysis has found before in checkpoints that are not there is kept. `look` gets the
+    folder of a checkpoint and returns what is kept of it.
     """
     grid = read_grid(arguments.grid)
     found = read_analysis(arguments.results_dir, analysis, grid)

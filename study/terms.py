@@ -1,6 +1,6 @@
 """How big the quasi term is beside the softmax term, before training and after it, and what gradient its weights get.
 
-    python study/terms.py study/grids/initialisation.yaml --sentihood_dir DIR
+    python study/terms.py study/grids/initialisation.yaml --data_dir DIR
 
 For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean over heads and
 tokens of |λ_A|, of |λ_A A_quasi V| / |A_self V|, and of the standard deviation of A_quasi over the keys, which is 0
@@ -19,18 +19,18 @@ import torch
 from transformers import PreTrainedModel, set_seed
 
 from absa.commands import parse
+from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import Task
-from absa.tasks.classification import make_task
+from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.optimisation import NEW_MODULES
 from absa.training.run import build
-from datasets_scripts import load_absa_dataset
 from grids import read_grid, run_name
 from modeling_qacg_bert import QACGBertForSequenceClassification
 from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention
 from results import GridArguments, read_analysis, write_analysis
 
-LENGTHS = {20: "n <= 20", 40: "n <= 40", 60: "n <= 60", np.inf: "n > 60"}  # tokens up to which a bin goes
+LENGTHS = {"n <= 20": 20, "n <= 40": 40, "n <= 60": 60, "n > 60": np.inf}  # tokens up to which a bin goes
 SIZES = ["gate", "ratio", "spread"]
 
 
@@ -38,8 +38,8 @@ SIZES = ["gate", "ratio", "spread"]
 class TermsArguments(GridArguments):
     """Which models, and on what."""
 
-    sentihood_dir: str | None = field(
-        default=None, metadata={"help": "Folder with SentiHood's files (default: they are downloaded)."}
+    data_dir: str | None = field(
+        default=None, metadata={"help": "Folder with the files of the grid's data set (default: downloaded)."}
     )
 
 
@@ -57,48 +57,37 @@ def untrained(run: Mapping, task: Task) -> tuple[PreTrainedModel, list[dict[str,
     return model, [{name: torch.tensor([row[name] for row in batch]) for name in batch[0]} for batch in batches]
 
 
-def quasi_attentions(model: PreTrainedModel) -> list[QACGBertSelfAttention]:
-    """Of the guided layers; none of CG-BERT and BERT."""
-    attentions = [layer.attention.self for layer in model.bert.encoder.layer]
-    return [attention for attention in attentions if isinstance(attention, QACGBertSelfAttention)]
+def quasi_attentions(model: PreTrainedModel) -> dict[int, QACGBertSelfAttention]:
+    """Of the guided layers, by their number among all layers; none of CG-BERT and BERT."""
+    attentions = enumerate(layer.attention.self for layer in model.bert.encoder.layer)
+    return {number: attention for number, attention in attentions if isinstance(attention, QACGBertSelfAttention)}
 
 
 @torch.no_grad()
 def size_of_terms(model: PreTrainedModel, batches: Iterable[dict[str, torch.Tensor]]) -> dict:
     """Means of |λ_A|, |quasi term| / |softmax term| and the spread of A_quasi by layer, and of the ratio by length."""
-    values, found = [], []
-    hooks = [
-        attention.value.register_forward_hook(lambda module, args, output: values.append(output))
-        for attention in quasi_attentions(model)
-    ]
+    found = []
     model.eval()
     for batch in batches:
-        values.clear()
         inputs = {name: value for name, value in batch.items() if name != "labels"}
-        outputs = model.bert(**inputs, output_attentions=True)
-        weights = zip(values, outputs.self_attentions, outputs.quasi_attentions, outputs.quasi_gates, strict=True)
-        for layer, (value, softmax, quasi, gate) in enumerate(weights):
+        outputs = model.bert(**inputs, output_attentions=True, output_hidden_states=True)
+        weights = zip(outputs.self_attentions, outputs.quasi_attentions, outputs.quasi_gates, strict=True)
+        for (number, attention), (softmax, quasi, gate) in zip(quasi_attentions(model).items(), weights, strict=True):
+            value = attention.value(outputs.hidden_states[number])
             value = value.unflatten(-1, (softmax.shape[1], -1)).transpose(1, 2)  # (B, h, n, d)
             ratio = (gate * (quasi @ value)).norm(dim=-1) / (softmax @ value).norm(dim=-1)  # (B, h, n)
             means = [sizes.mean().item() for sizes in (gate.abs(), ratio, quasi.std(dim=-1, correction=0))]
-            found.append([layer, bin_of(ratio.shape[2]), batch["input_ids"].numel(), *means])
-    for hook in hooks:
-        hook.remove()
+            found.append([number, ratio.shape[2], batch["input_ids"].numel(), *means])
     table = pd.DataFrame(found, columns=["layer", "length", "tokens", *SIZES])
-    table[SIZES] = table[SIZES].mul(table["tokens"], axis="index")
+    table["length"] = pd.cut(table["length"], [0, *LENGTHS.values()], labels=list(LENGTHS))
 
     def by(column: str) -> pd.DataFrame:
-        sums = table.groupby(column)[["tokens", *SIZES]].sum()
-        return sums[SIZES].div(sums["tokens"], axis="index")
+        weighted = table[SIZES].mul(table["tokens"], axis="index")
+        groups = table[column]
+        sums = weighted.groupby(groups, observed=True).sum()
+        return sums.div(table["tokens"].groupby(groups, observed=True).sum(), axis="index")
 
-    ratios = by("length")["ratio"]
-    by_length = {name: ratios[name] for name in LENGTHS.values() if name in ratios}
-    return {**by("layer").to_dict("list"), "ratio_by_length": by_length}
-
-
-def bin_of(length: int) -> str:
-    """Name of the bin of a number of tokens."""
-    return next(name for most, name in LENGTHS.items() if length <= most)
+    return {**by("layer").to_dict("list"), "ratio_by_length": by("length")["ratio"].to_dict()}
 
 
 def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[str, float]:
@@ -115,9 +104,7 @@ def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[st
 
 def main(arguments: TermsArguments):
     grid = read_grid(arguments.grid)
-    if grid.dataset != "sentihood":
-        raise ValueError(f"grid {arguments.grid} is on {grid.dataset}: give a grid on sentihood")
-    task = make_task(load_absa_dataset("sentihood", data_dir=arguments.sentihood_dir), "sentihood", 0.0, 0)
+    task = Classification.load(ClassificationArguments(dataset=grid.dataset, data_dir=arguments.data_dir))
     before = read_analysis(arguments.results_dir, "terms", grid)
     seed, found = grid.seeds[0], {}
     for label, run in grid.runs.items():
@@ -135,8 +122,6 @@ def main(arguments: TermsArguments):
         elif "after" in before.get(label, {}):
             found[label]["after"] = before[label]["after"]
         print(label, {when: [round(r, 3) for r in found[label][when]["ratio"]] for when in found[label]}, flush=True)
-    if not found:
-        raise ValueError(f"grid {arguments.grid} has no run with quasi-attention: give another grid")
     write_analysis(arguments.results_dir, "terms", grid, found)
 
 

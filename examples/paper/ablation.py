@@ -16,9 +16,9 @@ import torch
 
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.tasks.classification import Task, make_task
+from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.classification import Classification
 from absa.training.results import percent
-from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, layers_qacg_bert
 
 GATES = {
@@ -43,7 +43,7 @@ def gates(change: Callable[[torch.Tensor], torch.Tensor]):
     return patch.object(layers_qacg_bert, "quasi_gate", lambda *arguments: change(quasi_gate(*arguments)))
 
 
-def answers(pipe: AspectSentimentPipeline, task: Task) -> np.ndarray:
+def answers(pipe: AspectSentimentPipeline, task: Classification) -> np.ndarray:
     """Probabilities of the rows of the test split, (rows, labels)."""
     names = ("text", "target", "aspect")
     rows = zip(*(task.splits["test"][name] for name in names), strict=True)
@@ -52,9 +52,8 @@ def answers(pipe: AspectSentimentPipeline, task: Task) -> np.ndarray:
 
 
 def main(arguments: AblationArguments):
-    task = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0)
-    scores = {name: [] for name in GATES}
-    others = {name: [] for name in GATES}
+    task = Classification.load(ClassificationArguments(data_dir=arguments.data_dir))
+    scores, others = ({name: [] for name in GATES} for _ in range(2))
     for checkpoint in arguments.checkpoints:
         model, tokenizer = load_classifier("checkpoints", checkpoint)
         if not hasattr(model.config, "quasi_attention_scale"):

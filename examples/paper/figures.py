@@ -18,9 +18,9 @@ import plots
 from absa.attention import add_up, relevance, terms
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.tasks.classification import make_task
+from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.classification import Classification
 from absa.training.results import write_json
-from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline
 
 SENTENCES = (
@@ -43,7 +43,6 @@ class FiguresArguments:
     aspect: str = field(default="price", metadata={"help": "Its aspect."})
     layer: int | None = field(default=None, metadata={"help": "Its guided layer, from 1 (default: most negative)."})
     head: int | None = field(default=None, metadata={"help": "Its head, from 1 (default: likewise)."})
-    at_least: int = field(default=5, metadata={"help": "Questions in which such a word occurs (default: 5)."})
 
 
 def main(arguments: FiguresArguments):
@@ -59,14 +58,14 @@ def main(arguments: FiguresArguments):
     asked = {"text": arguments.text, "target": arguments.target, "aspect": arguments.aspect}
     words = pipe(asked, explain="attention")["words"]
     numbers = {"relevance": list(map(relevance, arguments.texts, pipe(arguments.texts, explain=True)))}
-    test = make_task(load_absa_dataset("sentihood", data_dir=arguments.data_dir), "sentihood", 0.0, 0).splits["test"]
-    weights, word_means = add_up(model, tokenizer, test, arguments.num_examples)
+    task = Classification.load(ClassificationArguments(data_dir=arguments.data_dir))
+    weights, word_means = add_up(model, tokenizer, task.splits["test"], arguments.num_examples)
     chosen = weights.most_negative()
     layer, head = arguments.layer or chosen[0], arguments.head or chosen[1]
     numbers["weights"] = weights.numbers()
     numbers["tokens"] = {"layer": layer, "head": head} | terms(words, config.num_shared_layers + layer - 1, head - 1)
     numbers["negative_share"] = weights.negative_share().tolist()
-    numbers["lowest_words"] = word_means.lowest(config.aspects, 8, arguments.at_least)
+    numbers["lowest_words"] = word_means.lowest(config.aspects, top=8, at_least=5)
     plots.draw(numbers, f"{arguments.target} {arguments.aspect}", arguments.output_dir)
     write_json(arguments.output_dir / "figures.json", numbers)
     print(f"negative gates: {100 * numbers['weights']['share_of_negative_gates']:.1f} %")

@@ -103,10 +103,8 @@ def build(asker: Asker) -> gr.Blocks:
         if explained is None:
             return ""
         words = [word["word"] for word in explained.answer["words"]]
-        whole = explained.attention[:, layer - 1, head - 1]
-        quasi_term = torch.zeros_like(explained.attention) if explained.quasi_term is None else explained.quasi_term
-        quasi = quasi_term[:, layer - 1, head - 1]
-        return drawing.attention(words, whole.tolist(), quasi.tolist(), layer, head)
+        whole, quasi = (part[:, layer - 1, head - 1].tolist() for part in (explained.attention, explained.quasi_term))
+        return drawing.attention(words, whole, quasi, layer, head)
 
     def annotate(
         file: str | None,
@@ -117,9 +115,10 @@ def build(asker: Asker) -> gr.Blocks:
     ):
         if file is None:
             return drawing.message("Give a csv file first."), None
+        column = (column or "").strip()
         try:
-            columns, rows = tables.read(file, (column or "").strip())
-            texts = [row[(column or "").strip()] for row in rows]
+            columns, rows = tables.read(file, column)
+            texts = [row[column] for row in rows]
             counts = {aspect: Counter() for aspect in aspects}
             annotated, num_silent, num_truncated = [], 0, 0
             answered = asker.ask_all(texts, names_between_commas(names), aspects)

@@ -37,8 +37,8 @@ class Explained:
     method: str
     attention: torch.Tensor
     """What [CLS] attends to: (words, layers, heads)"""
-    quasi_term: torch.Tensor | None
-    """Likewise, what of that the context adds or takes away; None without quasi-attention."""
+    quasi_term: torch.Tensor
+    """Likewise, what of that the context adds or takes away; 0 without quasi-attention."""
 
 
 class Asker:
@@ -123,17 +123,16 @@ class Asker:
             words = self.pipe(question, targets=asked.targets, explain="attention")["words"]
         attention = torch.tensor([word["attention"] for word in words])
         has_quasi_term = "quasi_term" in words[0]
-        quasi_term = torch.tensor([word["quasi_term"] for word in words]) if has_quasi_term else None
+        quasi_term = torch.tensor([word["quasi_term"] for word in words]) if has_quasi_term else 0 * attention
         return Explained(answer, method, attention, quasi_term)
 
     def most_subtracting(self, explained: Explained) -> tuple[int, int]:
         """The layer and head, from 1, that take most from the words; without subtraction the last layer's first."""
-        if explained.quasi_term is not None:
-            taken = explained.quasi_term.clamp(max=0).sum(0)  # (layers, heads)
-            if taken.min() < 0:
-                layer, head = divmod(int(taken.argmin()), self.num_heads)
-                return layer + 1, head + 1
-        return self.num_layers, 1
+        taken = explained.quasi_term.clamp(max=0).sum(0)  # (layers, heads)
+        if not taken.any():
+            return self.num_layers, 1
+        layer, head = divmod(int(taken.argmin()), self.num_heads)
+        return layer + 1, head + 1
 
     def _check(self, names: Sequence[str], aspects: Sequence[str]):
         if not aspects:

@@ -1,26 +1,33 @@
 """benchmarks/faithfulness.py: the curves by hand, and a run on a tiny model."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
 
 import faithfulness
 from modeling_qacg_bert.processing_qacg_bert import Word
 
+A, B = Word(0, 4), Word(5, 9)
+ROW = {"input_ids": [2, 10, 11, 12, 3, 20, 3], "words": [None, A, A, B, None, None, None]}
+
 
 def test_curves():
-    a, b = Word(0, 4), Word(5, 9)
-    row = {"input_ids": [2, 10, 11, 12, 3, 20, 3], "words": [None, a, a, b, None, None, None]}
-    deletion, insertion = faithfulness.curves(row, [b, a], mask_token_id=4)
+    deletion, insertion = faithfulness.curves(ROW, [B, A], mask_token_id=4)
     whole, nothing = [2, 10, 11, 12, 3, 20, 3], [2, 4, 4, 4, 3, 20, 3]  # special tokens and auxiliary sentence stay
     assert deletion == [whole, [2, 10, 11, 4, 3, 20, 3], nothing]
     assert insertion == [nothing, [2, 4, 4, 12, 3, 20, 3], whole]
 
 
-def test_area():
-    assert faithfulness.area([1.0, 0.5, 0.0]) == pytest.approx(0.5)
-    assert faithfulness.area([1.0, 0.0, 0.0]) == pytest.approx(0.25)
-    assert faithfulness.area([0.25, 0.25]) == pytest.approx(0.25)
+def test_areas(monkeypatch):
+    """Of two rows whose labels have these probabilities along both curves."""
+    answers = [[0, p] for p in (1.0, 0.5, 0.0, 0.0, 0.0, 1.0)] + [[0.25, 0.75]] * 4
+    monkeypatch.setattr(faithfulness, "probabilities", lambda model, tokenizer, states: torch.tensor(answers))
+    tokenizer = SimpleNamespace(mask_token_id=4)
+    found = faithfulness.areas(None, tokenizer, [ROW, ROW], labels=[1, 0], ranked=[[B, A], [A]])
+    assert found == pytest.approx(np.array([[0.5, 0.25], [0.25, 0.25]]))
 
 
 def test_as_a_user_runs_it(tiny_classifier: Path, tiny_sentihood: Path, run_here):

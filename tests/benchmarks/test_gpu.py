@@ -28,17 +28,22 @@ def run_stage(gpu, tmp_path: Path):
             gpu.main(gpu.GPUArguments(stage=stage, output_dir=str(tmp_path), device="cpu"))
         written = json.loads((tmp_path / f"{stage}.json").read_text())
         assert written["stage"] == stage
-        assert written["torch"] == torch.__version__
-        assert {"device", "transformers", "triton"} <= written.keys()
+        assert torch.__version__ in written["device"]
         return written["rows"], int(ended.value.code)
 
     return run
 
 
-def test_it_needs_none_of_the_packages_of_data(repo_root: Path, run_script, monkeypatch):
+@pytest.fixture
+def without_data_packages(repo_root: Path, run_script, monkeypatch):
+    """Runs Python code in a process that finds neither `datasets` nor `evaluate`."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repo_root), str(repo_root / "benchmarks")]))
-    script = "import sys; sys.modules.update(datasets=None, evaluate=None); import gpu, random_training; print(1)"
-    assert run_script("-c", script).stdout == "1\n"
+    absent = "import runpy, sys; sys.modules.update(datasets=None, evaluate=None)\n"
+    return lambda code, *words: run_script("-c", absent + code, *words, timeout=900)
+
+
+def test_it_needs_none_of_the_packages_of_data(without_data_packages):
+    without_data_packages("import gpu, random_training")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
@@ -85,7 +90,7 @@ def test_what_needs_a_device_or_a_package_says_so(gpu, run_stage, monkeypatch):
         rows, status = run_stage(stage)
         assert status == 0
         assert rows[0]["ok"].startswith("skipped: needs a CUDA device")
-    monkeypatch.setattr(gpu, "is_missing", lambda needed, device: needed == "accelerate")
+    monkeypatch.setattr(gpu, "find_spec", lambda package: None if package == "accelerate" else package)
     assert run_stage("recipes") == ([{"ok": "skipped: needs accelerate"}], 0)
 
 
@@ -98,10 +103,9 @@ def test_a_stage_that_breaks_keeps_its_rows(gpu, run_stage, monkeypatch):
     assert run_stage("step") == ([{"ok": "yes"}, {"ok": "no: RuntimeError: out of luck"}], 1)
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_sizes_of_each_recipe_are_known(gpu, recipe: Path):
-    backbone = yaml.safe_load(recipe.read_text())["model_name_or_path"]
-    assert backbone in importlib.import_module("random_training").SIZE_OF
+def test_sizes_of_each_recipe_are_known(gpu):
+    backbones = {yaml.safe_load(recipe.read_text())["model_name_or_path"] for recipe in RECIPES}
+    assert backbones == importlib.import_module("random_training").SIZE_OF.keys()
 
 
 def test_a_recipe(gpu):
@@ -112,24 +116,12 @@ def test_a_recipe(gpu):
 
 
 @pytest.mark.slow
-def test_every_recipe_without_the_packages_of_data(repo_root: Path, run_script, tmp_path: Path, monkeypatch):
-    """In a process that finds neither `datasets` nor `evaluate`."""
-    script = (
-        "import runpy, sys; sys.modules.update(datasets=None, evaluate=None); "
-        "sys.argv[0] = 'benchmarks/gpu.py'; "
-        "runpy.run_path(sys.argv[0], run_name='__main__')"
-    )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repo_root), str(repo_root / "benchmarks")]))
-    run_script("-c", script, "recipes", "--device", "cpu", "--output_dir", tmp_path, timeout=900)
-    rows = json.loads((tmp_path / "recipes.json").read_text())["rows"]
-    assert [row["recipe"] for row in rows] == [path.name for path in RECIPES]
-    assert {row["ok"] for row in rows} == {"yes"}
-    assert all(row[f"loss {number}"] > 0 for row in rows for number in (1, 2, 3))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stage", ["determinism", "launch"])
-def test_training_stages(run_script, tmp_path: Path, stage: str):
-    run_script("benchmarks/gpu.py", stage, "--device", "cpu", "--output_dir", tmp_path, timeout=900)
+@pytest.mark.parametrize("stage", ["determinism", "recipes", "launch"])
+def test_training_stages(without_data_packages, tmp_path: Path, stage: str):
+    code = "sys.argv[0] = 'benchmarks/gpu.py'; runpy.run_path(sys.argv[0], run_name='__main__')"
+    without_data_packages(code, stage, "--device", "cpu", "--output_dir", tmp_path)
     rows = json.loads((tmp_path / f"{stage}.json").read_text())["rows"]
     assert {row["ok"] for row in rows} == {"yes"}
+    if stage == "recipes":
+        assert [row["recipe"] for row in rows] == [path.name for path in RECIPES]
+        assert all(row[f"loss {number}"] > 0 for row in rows for number in (1, 2, 3))

@@ -18,7 +18,7 @@ def checkpoint(make_checkpoint) -> Path:
 
 def test_figures(checkpoint: Path, tiny_sentihood: Path, tmp_path: Path, run_here):
     options = ("--data_dir", tiny_sentihood, "--output_dir", tmp_path / "figures", "--num_examples", "6")
-    chosen = ("--layer", "2", "--head", "3", "--at_least", "1")
+    chosen = ("--layer", "2", "--head", "3")
     printed = run_here("examples/paper/figures.py", checkpoint, *options, *chosen)
     assert printed.splitlines()[-1] == f"figures and numbers: {tmp_path / 'figures'}"
     for name in FIGURES:

@@ -1,18 +1,13 @@
 """The demo: its modules, and a server of its own on a checkpoint that has seen no data."""
 
-import os
-import re
 import shutil
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from transformers import pipeline
 
-LIMIT_S = 120  # for the server to start in
+import load
 
 
 @pytest.fixture(scope="session")
@@ -26,37 +21,13 @@ def pipe(checkpoint: Path):
 
 
 @pytest.fixture(scope="session")
-def start_app(repo_root: Path) -> Callable[[str | Path], subprocess.Popen]:
-    def start(model: str | Path) -> subprocess.Popen:
-        return subprocess.Popen(
-            [sys.executable, "-u", "examples/space/app.py"],
-            cwd=repo_root,
-            env={**os.environ, "MODEL": str(model), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    return start
-
-
-@pytest.fixture(scope="session")
-def server(start_app, checkpoint: Path) -> Iterator[tuple[str, list[str]]]:
+def server(checkpoint: Path) -> Iterator[tuple[str, list[str]]]:
     """The address of a running demo, and what it has printed so far."""
-    process = start_app(checkpoint)
-    killer = threading.Timer(LIMIT_S, process.kill)
-    killer.start()
-    printed = []
-    for line in process.stdout:
-        printed.append(line)
-        address = re.search(r"http://127\.0\.0\.1:\d+", line)
-        if address:
-            break
-    else:
-        pytest.fail("the demo did not start: " + "".join(printed))
-    killer.cancel()
-    threading.Thread(target=lambda: printed.extend(process.stdout), daemon=True).start()
-    yield address[0], printed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setenv("OMP_NUM_THREADS", "1")
+        process, address, printed = load.start_demo(checkpoint)
+    yield address, printed
     process.terminate()
     process.wait()
 

@@ -1,12 +1,10 @@
-"""The folder of the demo, as the Hub takes it, and the command that starts it."""
+"""The folder of the demo, as the Hub takes it."""
 
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-import pytest
 from huggingface_hub import SpaceCard
 from packaging.requirements import Requirement
 
@@ -30,13 +28,3 @@ def test_it_needs_none_of_this_projects_packages(repo_root: Path):
         imported = set(re.findall(r"^(?:from|import) (\w+)", file.read_text(), flags=re.MULTILINE))
         own = {other.stem for other in file.parent.glob("*.py")}
         assert imported - own - sys.stdlib_module_names <= {"gradio", "torch", "transformers"}
-
-
-@pytest.mark.parametrize("model", ["", "a folder", "USER/MODEL"])
-def test_make_space_starts_it_on_the_model_that_is_named(repo_root: Path, model: str):
-    words = ["make", "--dry-run", "space", *([f"MODEL={model}"] if model else [])]
-    printed = subprocess.run(words, cwd=repo_root, capture_output=True, text=True, check=True).stdout
-    (command,) = (line for line in printed.splitlines() if "app.py" in line)
-    assert (f'MODEL="{model}"' in command) is bool(model)
-    assert ("HF_HUB_OFFLINE=1" in command) is not bool(model)
-    assert ("quickstart || " in printed or "make quickstart" in printed) is not bool(model)

@@ -1,8 +1,7 @@
-"""The demo as its visitors have it, in headless Chromium; and what it answers to many of them at once."""
+"""The demo as its visitors have it, in headless Chromium."""
 
 import csv
 import re
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -293,25 +292,6 @@ CONTRAST = """selector => {
 }"""
 
 
-def test_twenty_at_once(server, pipe):
-    names = ("Camden", "Soho", "Hackney", "Peckham")
-    opinions = ("dear", "safe", "cheap", "far", "dull")
-    texts = [f"{name} is {opinion}" for name in names for opinion in opinions]
-    clients = [Client(server[0], verbose=False) for _ in texts]
-
-    def asked(numbered):
-        client, text = numbered
-        return client.predict(text, "", ASPECTS, api_name="/ask")[0]
-
-    with ThreadPoolExecutor(len(texts)) as pool:
-        given = list(pool.map(asked, zip(clients, texts, strict=True)))
-    assert len(set(given)) == len(texts)
-    for text, table in zip(texts, given, strict=True):
-        expected = pipe(text, targets={text.split()[0]: "LOCATION1"}, return_all=True)
-        shown = re.findall(r'aria-label="([^"]+)"', table)
-        assert [label for label in shown if label != "Answers"] == [spoken(answer)[2] for answer in expected]
-
-
 def test_callers_who_leave_things_out_are_told(server):
     client = Client(server[0], verbose=False)
     for text, names, told in (
@@ -324,9 +304,9 @@ def test_callers_who_leave_things_out_are_told(server):
     assert "Traceback" not in "".join(server[1])
 
 
-def test_a_model_that_is_not_there(start_app, tmp_path: Path):
-    process = start_app(tmp_path / "absent")
-    printed, _ = process.communicate(timeout=120)
-    assert process.returncode == 1
-    assert f"MODEL='{tmp_path / 'absent'}' is no checkpoint" in printed
-    assert "Traceback" not in printed
+def test_a_model_that_is_not_there(run_script, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("MODEL", str(tmp_path / "absent"))
+    finished = run_script("examples/space/app.py", check=False)
+    assert finished.returncode == 1
+    assert f"MODEL='{tmp_path / 'absent'}' is no checkpoint" in finished.stderr
+    assert "Traceback" not in finished.stderr

@@ -44,12 +44,6 @@ def test_context_in_the_input_embeddings(model):
         torch.testing.assert_close(logits[row : row + 1], expected, atol=1e-5, rtol=0)
 
 
-def test_what_controls_do_not_go_with(model):
-    controls.context_in_input(model.eval())
-    with pytest.raises(ValueError, match="context_in_input with contexts_together=true"):
-        model(input_ids=BATCH["input_ids"], context_ids=torch.tensor([[1, 2], [6, 0]]))
-
-
 def test_the_average_is_shown_and_the_weights_are_trained(model):
     first = model.classifier.weight
     controls.moving_average(model, decay=0.75)
@@ -95,8 +89,6 @@ def test_what_is_saved_is_the_average_that_was_chosen(tiny_bert: Path, tiny_sent
 
 
 def test_a_moving_average_that_was_stopped(tmp_path: Path):
-    check = controls.check_not_begun
-    check(tmp_path / "seed-42")
     (tmp_path / "seed-42" / "LOCATION1-price" / "checkpoint-3").mkdir(parents=True)
     with pytest.raises(ValueError, match=r"moving_average cannot go on from the checkpoints in .*seed-42: remove it"):
-        check(tmp_path / "seed-42")
+        controls.main(["moving_average", "--output_dir", str(tmp_path)])

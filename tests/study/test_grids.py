@@ -10,8 +10,6 @@ import results
 from absa.training import arguments as arguments_of
 
 SENTIHOOD = {"dataset": "sentihood", "model_type": "qacg_bert"}
-SEMEVAL = {**SENTIHOOD, "dataset": "semeval2014"}
-FIELDS = {"title": "t", "split": "test", "seeds": [1], "runs": {"a": SENTIHOOD}}
 
 
 def test_every_run_of_every_grid_can_be_started():
@@ -46,24 +44,10 @@ def test_names_say_what_is_not_as_in_the_budget():
         assert grids.run_name({**budget, **changes}) == f"sentihood/{name}"
 
 
-@pytest.mark.parametrize(
-    ("changes", "error", "message"),
-    [
-        ({"sead": 1}, TypeError, "'sead'"),
-        ({"split": "dev"}, ValueError, r"grid\.yaml has split=dev: give validation or test"),
-        (
-            {"runs": {"a": SENTIHOOD, "b": SEMEVAL}},
-            ValueError,
-            r"grid\.yaml has runs on dataset=semeval2014, sentihood",
-        ),
-        ({"runs": {"a": {"dataset": "sentihod"}}}, ValueError, "dataset=sentihod: give runs on one of sentihood, "),
-    ],
-    ids=["unknown", "split", "both", "dataset"],
-)
-def test_a_grid_that_is_wrong_is_named(tmp_path: Path, changes, error, message: str):
+def test_an_unknown_field_of_a_grid_is_named(tmp_path: Path):
     file = tmp_path / "grid.yaml"
-    file.write_text(yaml.safe_dump(FIELDS | changes))
-    with pytest.raises(error, match=message):
+    file.write_text(yaml.safe_dump({"title": "t", "split": "test", "sead": [1], "runs": {"a": SENTIHOOD}}))
+    with pytest.raises(TypeError, match="'sead'"):
         grids.read_grid(file)
 
 

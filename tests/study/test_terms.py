@@ -82,11 +82,6 @@ def test_gradients(tiny_classifier: Path):
     assert found["context_embeddings"] == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize(("length", "name"), [(20, "n <= 20"), (21, "n <= 40"), (60, "n <= 60"), (61, "n > 60")])
-def test_bins(length: int, name: str):
-    assert terms.bin_of(length) == name
-
-
 def test_what_was_found_in_models_that_are_not_there_is_kept(
     tiny_bert: Path, tiny_sentihood: Path, tmp_path: Path, run_here
 ):
@@ -96,7 +91,7 @@ def test_what_was_found_in_models_that_are_not_there_is_kept(
     file.write_text(yaml.safe_dump(fields))
     grid = grids.read_grid(file)
     results.write_analysis(tmp_path, "terms", grid, {"a": {"before": {}, "after": {"ratio": [0.25]}}, "gone": {}})
-    words = ("study/terms.py", file, "--sentihood_dir", tiny_sentihood, "--results_dir", tmp_path)
+    words = ("study/terms.py", file, "--data_dir", tiny_sentihood, "--results_dir", tmp_path)
     assert run_here(*words, "--output_dir", tmp_path).splitlines()[0].startswith("a {'before': [")
     found = results.read_analysis(tmp_path, "terms", grid)
     assert list(found) == ["a"]  # the only one with quasi-attention
