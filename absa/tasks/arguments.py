@@ -1,8 +1,6 @@
-"""What a user says of the data, for each task."""
+"""What a user says of the data, whatever the task."""
 
 from dataclasses import dataclass, field
-
-METRICS = ("sentihood", "semeval2014", "absa")
 
 
 @dataclass
@@ -38,7 +36,7 @@ class DataArguments:
     metric: str | None = field(
         default=None,
         metadata={
-            "choices": list(METRICS),
+            "choices": ["sentihood", "semeval2014", "absa"],
             "help": "How predictions are scored (default: the data set's own, absa for others).",
         },
     )
@@ -48,59 +46,3 @@ class DataArguments:
             "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
         },
     )
-
-    def __post_init__(self):
-        if self.max_length < 1:
-            raise ValueError(f"max_length={self.max_length}: at least 1")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction={self.validation_fraction}: a part, above 0 and below 1")
-
-
-@dataclass
-class ClassificationArguments(DataArguments):
-    """Which data, and how it is shown to the model."""
-
-    auxiliary_sentence: bool = field(
-        default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
-    )
-    symmetric_targets: bool = field(
-        default=False,
-        metadata={
-            "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
-            "(default: once for all)."
-        },
-    )
-    contexts_together: bool = field(
-        default=False,
-        metadata={
-            "help": "A row of a batch is a text with all the contexts it has rows for, in one pass; needs "
-            "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
-        },
-    )
-    class_balanced_sampling: bool = field(
-        default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
-    )
-    class_weighted_loss: bool = field(
-        default=False, metadata={"help": "Weigh training rows so that each label counts as much as any other."}
-    )
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.contexts_together and self.class_balanced_sampling:
-            raise ValueError(
-                "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
-                "labels: leave one out"
-            )
-        if self.contexts_together and self.auxiliary_sentence:
-            raise ValueError(
-                "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
-                "without auxiliary sentences"
-            )
-        if self.class_weighted_loss and self.class_balanced_sampling:
-            raise ValueError(
-                "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
-                "balanced; leave one out"
-            )
-
-
-ARGUMENTS: dict[str, type[DataArguments]] = {"classification": ClassificationArguments}

@@ -3,10 +3,10 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from absa.metrics.sentihood import sentihood_scores
 from absa.models import takes
-from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Entries, Rows, Task
 from absa.tasks.collating import CollatorOfTexts
 from absa.tasks.rows import as_strings, choose, hold_out_texts, names_of, write_probabilities
@@ -51,6 +51,47 @@ SCORERS = {  # labels, scores by name, main scores, and the one that chooses the
 }
 
 
+@dataclass
+class ClassificationArguments(DataArguments):
+    """Which data, and how it is shown to the model."""
+
+    auxiliary_sentence: bool = field(
+        default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
+    )
+    symmetric_targets: bool = field(
+        default=False,
+        metadata={
+            "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
+            "(default: once for all)."
+        },
+    )
+    contexts_together: bool = field(
+        default=False,
+        metadata={
+            "help": "A row of a batch is a text with all the contexts it has rows for, in one pass; needs "
+            "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
+        },
+    )
+    class_balanced_sampling: bool = field(
+        default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
+    )
+    class_weighted_loss: bool = field(
+        default=False, metadata={"help": "Weigh training rows so that each label counts as much as any other."}
+    )
+
+    def __post_init__(self):
+        if self.contexts_together and self.class_balanced_sampling:
+            raise ValueError(
+                "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
+                "labels: leave one out"
+            )
+        if self.contexts_together and self.auxiliary_sentence:
+            raise ValueError(
+                "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
+                "without auxiliary sentences"
+            )
+
+
 @dataclass(frozen=True)
 class Classification(Task):
     """Rows of (id, text, target, aspect, label) in splits, and how predictions are scored.
@@ -65,6 +106,8 @@ class Classification(Task):
         select_by: name of the score that chooses the checkpoint on the validation split.
         numbers: of a part, which rows of the whole each of its splits has.
     """
+
+    arguments: ClassVar = ClassificationArguments
 
     splits: Mapping[str, Rows]
     contexts: Contexts
@@ -111,22 +154,22 @@ class Classification(Task):
         pairs = f"{len(self.contexts)} pairs of target and aspect; targets: {targets}; aspects: {aspects}"
         return f"{table.to_string(max_rows=MOST_LABELS)}\n{pairs}"
 
-    def check(self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]):
-        if arguments.contexts_together and not takes(model_class, "context_ids"):
-            raise ValueError(
-                f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
-                "choose a model_type with contexts"
-            )
-
     def parts(
         self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]
     ) -> dict[str, "Classification"]:
         """One model, or of a model that is told its context in no way (BERT-single) one for each context.
 
         Raises:
-            ValueError: if there is no row to train such a model on, or to choose its checkpoint by.
+            ValueError: if the model cannot take contexts together, or there is no row to train such a model on, or to
+                choose its checkpoint by.
         """
-        if arguments.auxiliary_sentence or takes(model_class, "context_ids"):
+        takes_context = takes(model_class, "context_ids")
+        if arguments.contexts_together and not takes_context:
+            raise ValueError(
+                f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
+                "choose a model_type with contexts"
+            )
+        if arguments.auxiliary_sentence or takes_context:
             return {"": self}
         return {"-".join(filter(None, pair)): self._part(*pair) for pair in self.contexts}
 
@@ -207,6 +250,8 @@ class Classification(Task):
             "balance_labels": arguments.class_balanced_sampling,
         }
         if arguments.class_weighted_loss:
+            if training_arguments.r_drop:
+                raise ValueError("r_drop=true with class_weighted_loss=true: each is a loss of its own; leave one out")
             smoothing = training_arguments.label_smoothing_factor
             options["compute_loss_func"] = balanced_loss(self.gold("train"), len(self.label_names), smoothing)
         return options
@@ -218,9 +263,6 @@ class Classification(Task):
         for own, of_entry in zip(entries.rows_of, predictions, strict=True):
             logits[own] = of_entry[: len(own)]
         return logits
-
-    def no_answers(self, split: str) -> np.ndarray:
-        return np.zeros((len(self.splits[split]["id"]), len(self.label_names)))
 
     def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
         """Scores of logits (rows, labels), with 95 % intervals from so many resamples."""
@@ -280,8 +322,6 @@ def make_task(
     label_names = names_of(data["train"], "label")
     targets = [name for name in names_of(data["train"], "target") if name]
     contexts = Contexts(tuple(targets), tuple(names_of(data["train"], "aspect")))
-    if len(label_names) < 2:
-        raise ValueError(f"the training data has the labels {label_names}: a classifier needs two or more")
     if metric == "absa":
         none_label = none_label if none_label in label_names else None
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)

@@ -72,7 +72,7 @@ def test_scores_temperature_and_probabilities_are_of_float32(tmp_path: Path, rec
     """Trained in bfloat16, a run leaves behind the figures of the float32 model that the pipeline runs."""
     folder = tmp_path / "run"
     run_here("examples/run_absa.py", recipe, "--bf16", "--num_train_epochs", "1", "--output_dir", folder)
-    assert json.loads((folder / "all_results.json").read_text())["arguments"]["bf16"] is True
+    assert json.loads((folder / "arguments.json").read_text())["bf16"] is True
     stored = pd.read_parquet(folder / "seed-42" / "test_probabilities.parquet")
     labels = [name for name in stored if name.startswith("p_")]
     model = AutoModelForSequenceClassification.from_pretrained(folder / "seed-42")
