@@ -45,7 +45,7 @@ def main(words: list[str]):
     output_dir = Path(words[words.index("--output_dir") + 1])
     generator = random.Random(0)
     while True:
-        number = generator.randint(1, 60)
+        number = generator.randint(1, 40)
         pid = os.fork()
         if not pid:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
