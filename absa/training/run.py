@@ -38,16 +38,7 @@ Prepare = Callable[[PreTrainedModel], None]
 
 LOCK = ".lock"
 # Arguments of the Trainer that cannot change the result; a run goes on only where all others are as they were.
-HARMLESS = {
-    "output_dir",
-    "seeds",
-    "run_name",
-    "disable_tqdm",
-    "report_to",
-    "save_total_limit",
-    "use_cpu",
-    "local_rank",
-}
+HARMLESS = {"output_dir", "seeds", "run_name", "disable_tqdm", "report_to", "save_total_limit", "use_cpu"}
 HARMLESS_PREFIXES = ("logging_", "log_", "hub_", "push_to_hub", "dataloader_", "trackio_", "ddp_", "local_")
 
 
