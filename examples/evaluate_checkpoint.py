@@ -14,8 +14,8 @@ from scipy.special import softmax
 
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.tasks.arguments import DataArguments
-from absa.tasks.classification import BOOTSTRAP, Classification, ClassificationArguments
+from absa.tasks.arguments import ClassificationArguments, DataArguments
+from absa.tasks.classification import BOOTSTRAP, Classification
 from absa.tasks.rows import write_probabilities
 from absa.training.evaluation import answers_of, check_labels
 from absa.training.results import write_json

@@ -1,4 +1,4 @@
-"""What a user says of the data, whatever the task."""
+"""What a user says of the data, for each task; for command lines, and without the libraries of data."""
 
 from dataclasses import dataclass, field
 
@@ -46,3 +46,47 @@ class DataArguments:
             "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
         },
     )
+
+
+@dataclass
+class ClassificationArguments(DataArguments):
+    """Which data, and how it is shown to the model."""
+
+    auxiliary_sentence: bool = field(
+        default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
+    )
+    symmetric_targets: bool = field(
+        default=False,
+        metadata={
+            "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
+            "(default: once for all)."
+        },
+    )
+    contexts_together: bool = field(
+        default=False,
+        metadata={
+            "help": "A row of a batch is a text with all the contexts it has rows for, in one pass; needs "
+            "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
+        },
+    )
+    class_balanced_sampling: bool = field(
+        default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
+    )
+    class_weighted_loss: bool = field(
+        default=False, metadata={"help": "Weigh training rows so that each label counts as much as any other."}
+    )
+
+    def __post_init__(self):
+        if self.contexts_together and self.class_balanced_sampling:
+            raise ValueError(
+                "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
+                "labels: leave one out"
+            )
+        if self.contexts_together and self.auxiliary_sentence:
+            raise ValueError(
+                "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
+                "without auxiliary sentences"
+            )
+
+
+ARGUMENTS: dict[str, type[DataArguments]] = {"classification": ClassificationArguments}

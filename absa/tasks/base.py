@@ -32,8 +32,6 @@ class Entries:
 class Task(ABC):
     """Data ready for training, and how what a model answers is scored."""
 
-    arguments: ClassVar[type[DataArguments]]
-    """What a user says of the data."""
     auto_class: ClassVar[type] = AutoModelForSequenceClassification
     """What finds a family's model for this task."""
     splits: Mapping[str, Rows]

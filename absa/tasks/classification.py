@@ -3,10 +3,10 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from absa.metrics.sentihood import sentihood_scores
 from absa.models import takes
-from absa.tasks.arguments import DataArguments
+from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import Entries, Rows, Task
 from absa.tasks.collating import CollatorOfTexts
 from absa.tasks.rows import as_strings, choose, hold_out_texts, names_of, write_probabilities
@@ -51,47 +51,6 @@ SCORERS = {  # labels, scores by name, main scores, and the one that chooses the
 }
 
 
-@dataclass
-class ClassificationArguments(DataArguments):
-    """Which data, and how it is shown to the model."""
-
-    auxiliary_sentence: bool = field(
-        default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
-    )
-    symmetric_targets: bool = field(
-        default=False,
-        metadata={
-            "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
-            "(default: once for all)."
-        },
-    )
-    contexts_together: bool = field(
-        default=False,
-        metadata={
-            "help": "A row of a batch is a text with all the contexts it has rows for, in one pass; needs "
-            "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
-        },
-    )
-    class_balanced_sampling: bool = field(
-        default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
-    )
-    class_weighted_loss: bool = field(
-        default=False, metadata={"help": "Weigh training rows so that each label counts as much as any other."}
-    )
-
-    def __post_init__(self):
-        if self.contexts_together and self.class_balanced_sampling:
-            raise ValueError(
-                "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
-                "labels: leave one out"
-            )
-        if self.contexts_together and self.auxiliary_sentence:
-            raise ValueError(
-                "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
-                "without auxiliary sentences"
-            )
-
-
 @dataclass(frozen=True)
 class Classification(Task):
     """Rows of (id, text, target, aspect, label) in splits, and how predictions are scored.
@@ -106,8 +65,6 @@ class Classification(Task):
         select_by: name of the score that chooses the checkpoint on the validation split.
         numbers: of a part, which rows of the whole each of its splits has.
     """
-
-    arguments: ClassVar = ClassificationArguments
 
     splits: Mapping[str, Rows]
     contexts: Contexts

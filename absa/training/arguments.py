@@ -15,8 +15,7 @@ from transformers import TrainingArguments
 from absa.commands import make_parser, parse_words, reason
 from absa.models import FAMILIES, MINILM, parse_overrides
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
-from absa.tasks.arguments import DataArguments
-from absa.tasks.registry import TASKS
+from absa.tasks.arguments import ARGUMENTS, DataArguments
 from datasets_scripts.source_files import shorten
 
 logger = logging.getLogger(__name__)
@@ -39,7 +38,7 @@ OF_THE_DATA = (
 class ModelArguments:
     """Which model, from which weights."""
 
-    task: str = field(default="classification", metadata={"choices": list(TASKS), "help": "What is trained for."})
+    task: str = field(default="classification", metadata={"choices": list(ARGUMENTS), "help": "What is trained for."})
     model_type: str = field(
         default="qacg_bert",
         metadata={
@@ -193,8 +192,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         recipe = read_recipe(recipe_file)
     task = first_look(argv, "--task") or recipe.get("task", ModelArguments.task)
     # The parser refuses another task.
-    data_arguments = TASKS[task].arguments if task in TASKS else DataArguments
-    parser = make_parser(ModelArguments, data_arguments, ABSATrainingArguments)
+    parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments)
     unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
     if unknown:
         raise ValueError(f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments: see --help")

@@ -7,7 +7,8 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 from transformers import AutoTokenizer, BertForSequenceClassification
 
-from absa.tasks.classification import ClassificationArguments, make_task, warn_of_one_answer
+from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.classification import make_task, warn_of_one_answer
 from absa.tasks.collating import CollatorOfTexts
 
 
