@@ -133,6 +133,21 @@ def tiny_sentihood(tmp_path_factory) -> Path:
     return folder
 
 
+class Harmful:
+    """What a pickle does when it is loaded without care."""
+
+    def __init__(self, touched: Path):
+        self.touched = touched
+
+    def __reduce__(self):
+        return Path.touch, (self.touched,)
+
+
+@pytest.fixture
+def harmful(tmp_path: Path) -> Harmful:
+    return Harmful(tmp_path / "touched")
+
+
 @pytest.fixture(scope="session")
 def run_script(repo_root: Path) -> Callable[..., subprocess.CompletedProcess]:
     """Runs a script of examples/ in a process of its own and returns what it printed; `check` expects success."""

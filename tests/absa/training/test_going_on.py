@@ -121,17 +121,7 @@ def test_two_runs_do_not_write_into_one_folder(tmp_path: Path, recipe: Path, run
         run_here(SCRIPT, recipe, "--output_dir", tmp_path)
 
 
-class Harmful:
-    """What a pickle does when it is loaded without care."""
-
-    def __init__(self, touched: Path):
-        self.touched = touched
-
-    def __reduce__(self):
-        return Path.touch, (self.touched,)
-
-
-def test_going_on_runs_no_pickle(tmp_path: Path, recipe: Path, run_here, monkeypatch):
+def test_going_on_runs_no_pickle(tmp_path: Path, recipe: Path, run_here, monkeypatch, harmful):
     """Of a training checkpoint that someone else has changed."""
     words = (SCRIPT, recipe, "--seeds", "1", "--output_dir", tmp_path / "run")
     with monkeypatch.context() as patch:
@@ -140,7 +130,7 @@ def test_going_on_runs_no_pickle(tmp_path: Path, recipe: Path, run_here, monkeyp
         with pytest.raises(SystemExit):
             run_here(*words)
     optimizer = tmp_path / "run" / "seed-1" / "checkpoint-3" / "optimizer.pt"
-    optimizer.write_bytes(pickle.dumps(Harmful(tmp_path / "touched"), protocol=2))
+    optimizer.write_bytes(pickle.dumps(harmful, protocol=2))
     with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
         run_here(*words)
-    assert not (tmp_path / "touched").exists()
+    assert not harmful.touched.exists()
