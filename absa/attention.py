@@ -58,19 +58,16 @@ class Weights:
         )
         for layer, (attention, gate, self_attention, quasi_attention) in enumerate(layers):
             of_weights = is_weight.expand_as(attention)
-            for name, weights in (
-                ("attention", attention),
-                ("self_attention", self_attention),
-                ("quasi_attention", quasi_attention),
-            ):
-                self._count(name, weights[of_weights])
-            self._count("gate", gate[..., 0][tokens[:, None].expand(gate.shape[:-1])])
-            negative = ((attention < 0) & of_weights).sum(dim=(0, 2, 3))
-            self.negative[layer] += negative.numpy()
+            values = {
+                "attention": attention[of_weights],
+                "gate": gate[..., 0][tokens[:, None].expand(gate.shape[:-1])],
+                "self_attention": self_attention[of_weights],
+                "quasi_attention": quasi_attention[of_weights],
+            }
+            for name, found in values.items():
+                self.counts[name] += np.histogram(found.float().numpy(), BINS, RANGES[name])[0]
+            self.negative[layer] += ((attention < 0) & of_weights).sum(dim=(0, 2, 3)).numpy()
             self.total[layer] += of_weights.sum(dim=(0, 2, 3)).numpy()
-
-    def _count(self, name: str, values: torch.Tensor):
-        self.counts[name] += np.histogram(values.float().numpy(), BINS, RANGES[name])[0]
 
     def negative_share(self) -> np.ndarray:
         """(layers, heads)"""

@@ -3,25 +3,22 @@
 What will stand in the repo is first written to a folder ("staged"), checked there for tokens, and then uploaded.
 """
 
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import evaluate
-from datasets import ClassLabel, DatasetDict, load_dataset_builder
-from huggingface_hub import CommitInfo, HfApi
-from huggingface_hub.errors import HFValidationError
+from datasets import DatasetDict, load_dataset_builder
+from huggingface_hub import CommitInfo, DatasetCard, HfApi
 from huggingface_hub.utils import validate_repo_id
 
-from absa.cards import Run, dataset_card, model_card, read_card
+from absa.cards import dataset_card, facts_of_run, model_card
 from absa.metrics.flatten import METRICS, flatten
 from absa.models import load_classifier
-from absa.redact import redact, refuse_token
+from absa.redact import refuse_token
 from absa.restricted_texts import restricted_source
 from datasets_scripts import export_parquet, load_absa_dataset
-from datasets_scripts.source_files import read_utf8, shorten
+from datasets_scripts.source_files import shorten
 from modeling_qacg_bert import Contexts
 
 TABLES = {".csv", ".jsonl", ".parquet"}
@@ -33,12 +30,6 @@ REPLACED = {  # what an earlier publish may have left in a repo; other files of 
     "dataset": ["data/*.parquet"],
     "metric": ["*.py"],
 }
-REMEDIES = {  # by the status of the Hub's answer
-    401: "run `hf auth login`, or set HF_TOKEN to a valid token",
-    403: "use a token that may write there, or another user or organisation",
-    409: "a repo of this name exists that the token cannot see; choose another name",
-    412: "the branch was changed in the meantime; look at the change, and run the command again",
-}
 
 
 @dataclass
@@ -48,8 +39,8 @@ class PublishArguments:
     kind: str = field(metadata={"choices": ["dataset", "metric", "model"], "help": "What it is."})
     folder: str = field(
         metadata={
-            "help": "model: a checkpoint, or a run with one seed. dataset: parquet files of export_parquet, "
-            "train/validation/test .csv or .jsonl, or a data set's own files. metric: sentihood, semeval2014 or absa."
+            "help": "model: a checkpoint. dataset: parquet files of export_parquet, train/validation/test .csv or "
+            ".jsonl, or a data set's own files. metric: sentihood, semeval2014 or absa."
         }
     )
     repo_id: str = field(metadata={"help": "USER/NAME or ORGANISATION/NAME; it is made where it does not exist."})
@@ -64,66 +55,20 @@ class PublishArguments:
     )
 
 
-def check_repo_id(repo_id: str):
-    """Whether a repo can have this name, so that a dry run says so too.
-
-    Raises:
-        ValueError: naming the argument.
-    """
-    try:
-        validate_repo_id(repo_id)
-    except HFValidationError as error:
-        raise ValueError(f"repo_id={shorten(repo_id)}: {shorten(error, 300)}") from error
-    if "/" not in repo_id:
-        raise ValueError(f"repo_id={repo_id}: give the user or organisation too, USER/{repo_id}")
-
-
 def stage_model(folder: Path, staged: Path, arguments: PublishArguments):
     """A checkpoint as `save_pretrained` writes it (code, safetensors, tokenizer) and its card.
 
     It is loaded and saved anew, so that what is published is whole, and nothing else that lies beside it goes along.
 
     Raises:
-        FileNotFoundError, ValueError: if it is no trained classifier, or one of several.
+        FileNotFoundError, ValueError: if it is no trained classifier.
     """
-    checkpoint = checkpoint_in(folder)
-    model, tokenizer = load_classifier("folder", str(checkpoint))
+    model, tokenizer = load_classifier("folder", str(folder))
     Contexts.from_config(model.config)  # for its error: without names no one can ask the model anything
-    if len(tokenizer) <= len(tokenizer.all_special_tokens):
-        raise ValueError(f"folder={checkpoint} has no tokenizer: put the one it was trained with beside the weights")
     model.save_pretrained(staged)
     tokenizer.save_pretrained(staged)
-    card = model_card(model, tokenizer, Run.of(checkpoint), arguments.repo_id, arguments.license or "apache-2.0")
+    card = model_card(model, tokenizer, facts_of_run(folder), arguments.repo_id, arguments.license or "apache-2.0")
     (staged / "README.md").write_text(card, encoding="utf-8")
-
-
-def checkpoint_in(folder: Path) -> Path:
-    """The checkpoint that a folder is, or the only one of the run that it is.
-
-    Raises:
-        FileNotFoundError, ValueError: if there is none, or several.
-    """
-    if (folder / "config.json").is_file():
-        return folder
-    seeds = sorted(path.parent for path in folder.glob("seed-*/results.json"))
-    if not seeds:
-        raise FileNotFoundError(
-            f"folder={folder} holds no config.json and no finished seed-*: give a checkpoint or the output_dir of "
-            "examples/run_absa.py"
-        )
-    if len(seeds) > 1:
-        shown = ", ".join(f"{seed} ({validation_score(seed)})" for seed in seeds)
-        raise ValueError(f"folder={folder} holds several checkpoints: name one, {shown}")
-    if not (seeds[0] / "config.json").is_file():
-        raise ValueError(f"folder={seeds[0]} holds one model a context (BERT-single): publish them one by one")
-    return seeds[0]
-
-
-def validation_score(seed: Path) -> str:
-    """The first defined score of a seed's folder on the validation split, by which a seed may be chosen."""
-    scores = json.loads(read_utf8(seed / "results.json")).get("validation", {})
-    defined = (f"validation {name} {100 * score:.1f}" for name, score in scores.items() if score is not None)
-    return next(defined, "no validation score")
 
 
 def stage_dataset(folder: Path, staged: Path, arguments: PublishArguments):
@@ -133,9 +78,10 @@ def stage_dataset(folder: Path, staged: Path, arguments: PublishArguments):
         FileNotFoundError, ValueError: if rows would be left out or hold a token, the data may not be redistributed, or
             no licence is given.
     """
-    own_card = read_card(folder / "README.md") if (folder / "README.md").is_file() else None
+    own_card = DatasetCard.load(folder / "README.md") if (folder / "README.md").is_file() else None
     splits = read_splits(folder)
-    refuse_tokens_in_rows(folder, splits)
+    for split, rows in splits.items():
+        refuse_token(f"folder={folder}, split {split!r},", f"{rows.features}\n{rows.to_pandas().to_csv()}")
     source = restricted_source(text for split in splits.values() for text in split["text"])
     if source and not arguments.i_have_the_right:
         raise ValueError(
@@ -155,7 +101,7 @@ def read_splits(folder: Path) -> DatasetDict:
 
     Raises:
         FileNotFoundError: if there is nothing known in it.
-        ValueError: if a table in it would be left out; the readers' errors come through.
+        ValueError: if a table in it would be left out, or lies elsewhere; the readers' errors come through.
     """
     shown = [path for path in folder.rglob("*") if "/." not in f"/{path.relative_to(folder).as_posix()}"]
     tables = [path for path in shown if TABLES & {suffix.lower() for suffix in path.suffixes}]
@@ -186,18 +132,6 @@ def read_splits(folder: Path) -> DatasetDict:
     return load_absa_dataset(name, data_dir=data_dir)
 
 
-def refuse_tokens_in_rows(folder: Path, splits: DatasetDict):
-    """No token of the Hub goes along in a text, nor in the name of a class.
-
-    Raises:
-        ValueError: naming the split and the column.
-    """
-    for split, rows in splits.items():
-        for column, feature in rows.features.items():
-            values = feature.names if isinstance(feature, ClassLabel) else filter(None, rows[column])
-            refuse_token(f"folder={folder}, split {split!r}, column {column!r}", "\n".join(values))
-
-
 def stage_metric(module: Path, staged: Path, arguments: PublishArguments):
     """An `evaluate` module of this package under the repo's name, by which `evaluate.load` finds it, and its card.
 
@@ -206,8 +140,7 @@ def stage_metric(module: Path, staged: Path, arguments: PublishArguments):
     """
     flatten(str(module), staged, staged.name)
     card = METRICS / "evaluate_modules" / module / "README.md"
-    (staged / "README.md").write_text(read_utf8(card), encoding="utf-8")
-    evaluate.load(str(staged))  # for what keeps it from being loaded
+    (staged / "README.md").write_text(card.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 STAGES: dict[str, Callable] = {"model": stage_model, "dataset": stage_dataset, "metric": stage_metric}
@@ -217,57 +150,44 @@ def files_in(staged: Path) -> list[Path]:
     return sorted(path for path in staged.rglob("*") if path.is_file())
 
 
-def refuse_tokens_in_files(staged: Path):
-    """No token of the Hub goes along in a file; rows in parquet are checked before they are written.
-
-    Raises:
-        ValueError: naming the file.
-    """
-    for file in files_in(staged):
-        if file.suffix not in (".parquet", ".safetensors"):
-            refuse_token(f"{file.relative_to(staged)}, which would be published,", file.read_text(encoding="latin-1"))
-
-
 def upload(arguments: PublishArguments, staged: Path) -> CommitInfo:
     """Commits a folder to the repo, which is made if need be, and deletes what it replaces, all in one commit.
 
     Raises:
-        OSError: nothing was committed; says why and what to do.
+        PermissionError: if the repo is to be private and is not; the errors of huggingface_hub come through.
     """
     api, repo_type = HfApi(), REPO_TYPES[arguments.kind]
     repo = {"repo_id": arguments.repo_id, "repo_type": repo_type}
     # A family's code files end in its name: modeling_qacg_bert.py, attention_qacg_bert.py.
     code = {f"*_{file.name.partition('_')[2]}" for file in staged.glob("modeling_*.py")}
-    try:
-        space_sdk = "static" if repo_type == "space" else None
-        api.create_repo(**repo, private=arguments.private or None, space_sdk=space_sdk, exist_ok=True)
-        if arguments.private and not api.repo_info(**repo).private:
-            raise PermissionError("the repo exists and is public: make it private in its settings")
-        if arguments.revision != "main":
-            api.create_branch(**repo, branch=arguments.revision, exist_ok=True)
-        return api.upload_folder(
-            **repo,
-            folder_path=staged,
-            revision=arguments.revision,
-            commit_message=f"Publish {arguments.kind}",
-            delete_patterns=[*REPLACED[arguments.kind], *code],
-            # Someone else's commit in between is not overwritten.
-            parent_commit=api.repo_info(**repo, revision=arguments.revision).sha,
-        )
-    except Exception as error:  # of huggingface_hub, its HTTP client, hf_xet
-        status = getattr(getattr(error, "response", None), "status_code", None)
-        remedy = REMEDIES.get(status, "correct that, or check the network, and run the command again")
-        reason = shorten(redact(" ".join(str(error).split())), 500) or type(error).__name__
-        raise OSError(f"repo_id={arguments.repo_id} was not published: {reason}; {remedy}") from error
+    space_sdk = "static" if repo_type == "space" else None
+    api.create_repo(**repo, private=arguments.private or None, space_sdk=space_sdk, exist_ok=True)
+    if arguments.private and not api.repo_info(**repo).private:
+        raise PermissionError(f"repo_id={arguments.repo_id} exists and is public: make it private in its settings")
+    if arguments.revision != "main":
+        api.create_branch(**repo, branch=arguments.revision, exist_ok=True)
+    return api.upload_folder(
+        **repo,
+        folder_path=staged,
+        revision=arguments.revision,
+        commit_message=f"Publish {arguments.kind}",
+        delete_patterns=[*REPLACED[arguments.kind], *code],
+        # Someone else's commit in between is not overwritten.
+        parent_commit=api.repo_info(**repo, revision=arguments.revision).sha,
+    )
 
 
 def main(arguments: PublishArguments):
-    check_repo_id(arguments.repo_id)
+    validate_repo_id(arguments.repo_id)
+    if "/" not in arguments.repo_id:
+        raise ValueError(f"repo_id={arguments.repo_id}: give the user or organisation too, USER/{arguments.repo_id}")
     with tempfile.TemporaryDirectory() as parent:
         staged = Path(parent) / arguments.repo_id.split("/")[-1]  # named as evaluate.load expects
         staged.mkdir()
         STAGES[arguments.kind](Path(arguments.folder), staged, arguments)
-        refuse_tokens_in_files(staged)
+        for file in files_in(staged):
+            if file.suffix not in (".parquet", ".safetensors"):  # rows are checked before they are written
+                refuse_token(f"{file.relative_to(staged)}, which would be published,", file.read_text("latin-1"))
         if arguments.dry_run:
             repo = f"{REPO_TYPES[arguments.kind]} {arguments.repo_id}"
             print(f"{repo}, branch {arguments.revision}; not uploaded:")

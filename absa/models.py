@@ -6,7 +6,7 @@ import importlib.util
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields as fields_of
 from inspect import signature
@@ -17,7 +17,6 @@ import torch
 from huggingface_hub.utils import are_progress_bars_disabled, enable_progress_bars
 from transformers import (
     CONFIG_MAPPING,
-    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING,
     AutoConfig,
     AutoModel,
     AutoModelForSequenceClassification,
@@ -50,9 +49,9 @@ def takes(model: PreTrainedModel | type[PreTrainedModel], name: str) -> bool:
     return name in signature(model.forward).parameters
 
 
-def classifier_of(model_type: str) -> type[PreTrainedModel]:
-    """The class of a family's classifier."""
-    return MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING[CONFIG_MAPPING[model_type]]
+def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassification) -> type[PreTrainedModel]:
+    """The class of a family's model for the task that an Auto class stands for."""
+    return auto_class._model_mapping[CONFIG_MAPPING[model_type]]
 
 
 @contextmanager
@@ -81,15 +80,34 @@ def quietly() -> Iterator[None]:
     if downloads_have_bars:
         enable_progress_bars()
     logger = logging.getLogger("transformers.modeling_utils")
-    logger.addFilter(_is_no_report)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
     try:
         yield
     finally:
-        logger.removeFilter(_is_no_report)
+        logger.setLevel(level)
 
 
-def _is_no_report(record: logging.LogRecord) -> bool:
-    return "LOAD REPORT" not in str(record.msg)
+def refuse_weights(name: str, faults: Mapping[str, Iterable[str]], remedy: str):
+    """Refuses a checkpoint some of whose weights would be random or lost.
+
+    Args:
+        name: argument and value, as the user gave them.
+        faults: what is wrong with the checkpoint, and names of the weights of which that is so.
+    """
+    for fault, keys in faults.items():
+        if keys := sorted(keys):
+            listed = ", ".join(keys[:5]) + (", ..." if len(keys) > 5 else "")
+            raise ValueError(f"{name} {fault} {len(keys)} weights: {listed}. {remedy}")
+
+
+def check_tokenizer(name: str, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig):
+    """A tokenizer knows words, unlike one made from a folder without tokenizer files, and no more than the model."""
+    if not len(tokenizer.all_special_tokens) < len(tokenizer) <= config.vocab_size:
+        raise ValueError(
+            f"the tokenizer of {name} has {len(tokenizer)} tokens, the model {config.vocab_size}: put the files of "
+            "the model's own tokenizer (tokenizer.json or vocab.txt) beside its weights"
+        )
 
 
 def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -101,32 +119,25 @@ def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedMode
         options: of `from_pretrained` of the model.
     Raises:
         FileNotFoundError: if it is not there, or not as safetensors: a pickle can run code.
-        ValueError: if it cannot be read, or its weights are not those of its configuration.
+        ValueError: if it cannot be read, or its weights or tokenizer are not those of its configuration.
     """
     with loading(argument, name), quietly():
         model, found = AutoModelForSequenceClassification.from_pretrained(
             name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
         )
         tokenizer = AutoTokenizer.from_pretrained(name)
-    wrong = {
+    faults = {
         "has, beside those of its configuration,": found["unexpected_keys"],
         "lacks": found["missing_keys"],
         "has other sizes in": [key for key, *_ in found["mismatched_keys"]],
     }
-    for fault, keys in wrong.items():
-        if keys:
-            raise ValueError(
-                f"{argument}={name} {fault} {len(keys)} weights: {_listed(keys)}. Its answers would be random: give a "
-                "checkpoint that examples/run_absa.py has trained, or train it again"
-            )
+    remedy = "Its answers would be random: give a checkpoint that examples/run_absa.py has trained, or train it again"
+    refuse_weights(f"{argument}={name}", faults, remedy)
+    check_tokenizer(f"{argument}={name}", tokenizer, model.config)
     labels = list(model.config.id2label.values())
     if len(set(labels)) < len(labels):  # answers are by label
         raise ValueError(f"{argument}={name} has the labels {labels}: give each a name of its own")
     return model.eval(), tokenizer
-
-
-def _listed(names: list[str] | set[str]) -> str:
-    return ", ".join(sorted(names)[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def resolve_backbone(name: str) -> str:
@@ -226,23 +237,22 @@ def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "mai
     """The tokenizer of a backbone.
 
     Raises:
-        ValueError: if it knows no words, as one made from a folder without tokenizer files, or more than the model.
+        ValueError: if it is not the backbone's own.
     """
     with loading("model_name_or_path", backbone):
         tokenizer = AutoTokenizer.from_pretrained(backbone, revision=revision)
-    if not len(tokenizer.all_special_tokens) < len(tokenizer) <= config.vocab_size:
-        raise ValueError(
-            f"the tokenizer of model_name_or_path={backbone} has {len(tokenizer)} tokens, the model "
-            f"{config.vocab_size}: put the files of the model's own tokenizer (tokenizer.json or vocab.txt) beside "
-            "its weights"
-        )
+    check_tokenizer(f"model_name_or_path={backbone}", tokenizer, config)
     return tokenizer
 
 
 def load_model(
-    backbone: str, config: PreTrainedConfig, attn_implementation: str, revision: str = "main"
+    backbone: str,
+    config: PreTrainedConfig,
+    attn_implementation: str,
+    revision: str = "main",
+    auto_class: type = AutoModelForSequenceClassification,
 ) -> PreTrainedModel:
-    """A classifier with all of the backbone's weights; only what the backbone does not have is new.
+    """A model with all of the backbone's weights; only what the backbone does not have is new.
 
     Raises:
         FileNotFoundError, ValueError: if it cannot be loaded; names the weights of the backbone that are missing and
@@ -254,7 +264,7 @@ def load_model(
         backbone_config.num_hidden_layers = config.num_hidden_layers
         with torch.device("meta"):
             of_backbone = AutoModel.from_config(backbone_config).state_dict().keys()
-        model, found = classifier_of(type(config).model_type).from_pretrained(
+        model, found = classifier_of(config.model_type, auto_class).from_pretrained(
             backbone,
             config=config,
             attn_implementation=attn_implementation,
@@ -264,7 +274,7 @@ def load_model(
             output_loading_info=True,
         )
     prefix = f"{model.base_model_prefix}."
-    wrong = {
+    faults = {
         "has other sizes than the configuration in": [
             key for key, *_ in found["mismatched_keys"] if key.startswith(prefix)
         ],
@@ -275,12 +285,8 @@ def load_model(
             key for key in found["unexpected_keys"] if (layer := LAYER.search(key)) and int(layer[1]) >= num_layers
         ],
     }
-    for fault, keys in wrong.items():
-        if keys:
-            raise ValueError(
-                f"model_name_or_path={backbone} {fault} {len(keys)} weights: {_listed(keys)}. Give a complete "
-                "checkpoint; config_overrides=num_hidden_layers=N leaves out upper layers"
-            )
+    remedy = "Give a complete checkpoint; config_overrides=num_hidden_layers=N leaves out upper layers"
+    refuse_weights(f"model_name_or_path={backbone}", faults, remedy)
     # The mean loss over a batch is taken in the model, for BERT's class too, whatever its keyword arguments suggest.
     model.accepts_loss_kwargs = False
     return model
@@ -292,5 +298,6 @@ def reset_pooler(model: PreTrainedModel):
     A sentence encoder that takes the mean over all tokens has never trained its pooler. MiniLM's has weights of 0.009,
     behind which the texts look alike, and a classifier learns nothing for hundreds of steps.
     """
-    torch.nn.init.orthogonal_(model.bert.pooler.dense.weight)
-    torch.nn.init.zeros_(model.bert.pooler.dense.bias)
+    dense = model.base_model.pooler.dense
+    torch.nn.init.orthogonal_(dense.weight)
+    torch.nn.init.zeros_(dense.bias)

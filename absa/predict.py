@@ -68,17 +68,6 @@ class AskArguments:
     aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
 
 
-def check_printable(texts: list[str]):
-    """That texts can be printed.
-
-    Raises:
-        ValueError: if one was not in the encoding of the terminal.
-    """
-    for number, text in enumerate(texts, start=1):
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            raise ValueError(f"text {number}, {text[:80]!r}, is not in the terminal's encoding: give it in UTF-8")
-
-
 def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
     """Targets as the pipeline takes them: a list, or a dict where each word is name=target.
 

@@ -33,16 +33,12 @@ class EvaluateArguments(DataArguments):
 
 def main(arguments: EvaluateArguments):
     model, tokenizer = load_classifier("checkpoint", arguments.checkpoint)
-    config = model.config
-    data_arguments = ClassificationArguments(
-        **{spec.name: getattr(arguments, spec.name) for spec in fields(DataArguments)},
-        auxiliary_sentence=config.auxiliary_sentence,
-        symmetric_targets=getattr(config, "symmetric_targets", False),
-    )
+    given = {spec.name: getattr(arguments, spec.name) for spec in fields(DataArguments)}
+    data_arguments = ClassificationArguments(**given)  # how a text is read, the model's configuration says
     task = Classification.load(data_arguments)
     if arguments.split not in task.splits:
         raise ValueError(f"split={arguments.split}: the data has {', '.join(task.splits)}")
-    check_labels(arguments.checkpoint, config, task)
+    check_labels(arguments.checkpoint, model.config, task)
     logits = answers_of(model, tokenizer, task, arguments.split, data_arguments, arguments.batch_size)
     scores = task.score(arguments.split, logits, BOOTSTRAP)
     print(f"{arguments.split}, %  score [95 % interval over texts]")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.predict import AskArguments, check_printable, named_targets, why_not_asked
+from absa.predict import AskArguments, named_targets, why_not_asked
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
@@ -41,7 +41,6 @@ def most_relevant(words: list[dict], top: int) -> str:
 def main(arguments: ExplainArguments):
     if arguments.top < 1:
         raise ValueError(f"top={arguments.top}: give a number of words, at least 1")
-    check_printable(arguments.texts)
     model, tokenizer = load_classifier("model", arguments.model)
     targets = named_targets(arguments.targets)
     pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer, targets=targets, aspects=arguments.aspects)

@@ -10,13 +10,12 @@ import warnings
 
 from absa.commands import parse, user_errors
 from absa.models import load_classifier
-from absa.predict import AskArguments, check_printable, named_targets, why_not_asked
+from absa.predict import AskArguments, named_targets, why_not_asked
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
 
 def main(arguments: AskArguments):
-    check_printable(arguments.texts)
     model, tokenizer = load_classifier("model", arguments.model)
     targets = named_targets(arguments.targets)
     pipe = AspectSentimentPipeline(

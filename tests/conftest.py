@@ -56,17 +56,8 @@ def shared_dir() -> Path:
 
 def save_tiny_bert(folder: Path, model_class=BertModel) -> Path:
     """A BERT of two layers with a tokenizer that knows every letter, saved as a user would have it."""
-    vocabulary = [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-        *LETTERS,
-        *(f"##{c}" for c in LETTERS),
-        *"-,.!?'",
-        *WORDS,
-    ]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    vocabulary = [*special, *LETTERS, *(f"##{c}" for c in LETTERS), *"-,.!?'", *WORDS]
     tokenizer = BertTokenizer(vocab={token: number for number, token in enumerate(vocabulary)}, model_max_length=64)
     config = BertConfig(
         vocab_size=len(vocabulary),
@@ -134,23 +125,27 @@ def tiny_sentihood(tmp_path_factory) -> Path:
     for number, split in enumerate(("train", "dev", "test")):
         sentences = []
         for i in range(16):
-            word = list(OPINIONS)[(i + number) % 8]
-            aspect, sentiment = OPINIONS[word]
-            target = f"LOCATION{1 + i % 2}"
-            text = (
-                f"{split} {i}: LOCATION1 and LOCATION2 but {target} is {word}"
-                if i % 2
-                else f"{split} {i}: LOCATION1 is {word}"
-            )
-            sentences.append(
-                {
-                    "id": i,
-                    "text": text,
-                    "opinions": [{"sentiment": sentiment, "aspect": aspect, "target_entity": target}],
-                }
-            )
+            word, (aspect, sentiment) = list(OPINIONS.items())[(i + number) % 8]
+            target, other = ("LOCATION2", "LOCATION1 and LOCATION2 but ") if i % 2 else ("LOCATION1", "")
+            opinion = {"sentiment": sentiment, "aspect": aspect, "target_entity": target}
+            sentences.append({"id": i, "text": f"{split} {i}: {other}{target} is {word}", "opinions": [opinion]})
         (folder / f"sentihood-{split}.json").write_text(json.dumps(sentences))
     return folder
+
+
+class Harmful:
+    """What a pickle does when it is loaded without care."""
+
+    def __init__(self, touched: Path):
+        self.touched = touched
+
+    def __reduce__(self):
+        return Path.touch, (self.touched,)
+
+
+@pytest.fixture
+def harmful(tmp_path: Path) -> Harmful:
+    return Harmful(tmp_path / "touched")
 
 
 @pytest.fixture(scope="session")
@@ -178,8 +173,6 @@ def run_here(repo_root: Path, monkeypatch, capsys) -> Callable[..., str]:
 
     def run(script: str, *words: str | Path) -> str:
         monkeypatch.chdir(repo_root)
-        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-        monkeypatch.syspath_prepend(str((repo_root / script).parent))
         monkeypatch.setattr(sys, "argv", [script, *map(str, words)])
         capsys.readouterr()
         try:
@@ -220,33 +213,6 @@ def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]
         run = run_script("examples/run_absa.py", recipe, "--output_dir", folder, "--seeds", "1", "2")
     assert TOKEN not in run.stderr
     return folder, run.stdout
-
-
-@pytest.fixture(scope="session")
-def stops(run_script) -> Callable[..., list[dict]]:
-    """Trains, is stopped some times by kill_training.py, and goes on to the end; what each stop left."""
-
-    def run(times: int, *words: str | Path) -> list[dict]:
-        if not hasattr(os, "fork"):
-            pytest.skip("this system has no fork, by which these tests start many processes in seconds")
-        printed = run_script(
-            REPO_ROOT / "tests/absa/training/kill_training.py", str(times), *words, timeout=900
-        ).stdout
-        return [json.loads(line) for line in printed.splitlines()]
-
-    return run
-
-
-@pytest.fixture
-def run_in_process(repo_root: Path, monkeypatch) -> Callable:
-    """Runs the main function of a script here, for what it raises."""
-
-    def run(main: Callable, words):
-        monkeypatch.chdir(repo_root)
-        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-        main(words)
-
-    return run
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,6 @@
-"""What a user says of the data, for each task."""
+"""What a user says of the data, for each task; for command lines, and without the libraries of data."""
 
 from dataclasses import dataclass, field
-
-METRICS = ("sentihood", "semeval2014", "absa")
 
 
 @dataclass
@@ -38,7 +36,7 @@ class DataArguments:
     metric: str | None = field(
         default=None,
         metadata={
-            "choices": list(METRICS),
+            "choices": ["sentihood", "semeval2014", "absa"],
             "help": "How predictions are scored (default: the data set's own, absa for others).",
         },
     )
@@ -48,12 +46,6 @@ class DataArguments:
             "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
         },
     )
-
-    def __post_init__(self):
-        if self.max_length < 1:
-            raise ValueError(f"max_length={self.max_length}: at least 1")
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(f"validation_fraction={self.validation_fraction}: a part, above 0 and below 1")
 
 
 @dataclass
@@ -85,7 +77,6 @@ class ClassificationArguments(DataArguments):
     )
 
     def __post_init__(self):
-        super().__post_init__()
         if self.contexts_together and self.class_balanced_sampling:
             raise ValueError(
                 "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
@@ -95,11 +86,6 @@ class ClassificationArguments(DataArguments):
             raise ValueError(
                 "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
                 "without auxiliary sentences"
-            )
-        if self.class_weighted_loss and self.class_balanced_sampling:
-            raise ValueError(
-                "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
-                "balanced; leave one out"
             )
 
 

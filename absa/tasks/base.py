@@ -4,11 +4,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from datasets import Dataset
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoModelForSequenceClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from absa.tasks.arguments import DataArguments
 
@@ -27,6 +32,8 @@ class Entries:
 class Task(ABC):
     """Data ready for training, and how what a model answers is scored."""
 
+    auto_class: ClassVar[type] = AutoModelForSequenceClassification
+    """What finds a family's model for this task."""
     splits: Mapping[str, Rows]
     """For "train", "validation" and "test" (where there is one) the columns of the rows."""
     main_scores: list[str]
@@ -43,12 +50,12 @@ class Task(ABC):
     def overview(self) -> str:
         """What there is of the data, as a table that a user reads before training."""
 
-    @abstractmethod
-    def check(self, arguments: DataArguments, model_class: type[PreTrainedModel]):
-        """Raises a ValueError where the arguments do not fit one another, the data or the model."""
-
     def parts(self, arguments: DataArguments, model_class: type[PreTrainedModel]) -> dict[str, Self]:
-        """The models to train, by their folder in that of the run: one, unless the task says otherwise."""
+        """The models to train, by their folder in that of the run: one, unless the task says otherwise.
+
+        Raises:
+            ValueError: if the arguments do not fit the data or the model.
+        """
         return {"": self}
 
     @abstractmethod
@@ -70,10 +77,6 @@ class Task(ABC):
     @abstractmethod
     def answers(self, entries: Entries, predictions: np.ndarray) -> np.ndarray:
         """What a model has answered, by row, from the Trainer's predictions by entry."""
-
-    @abstractmethod
-    def no_answers(self, split: str) -> np.ndarray:
-        """Answers to a split of a model that knows nothing: their scores have the names of all scores."""
 
     @abstractmethod
     def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:

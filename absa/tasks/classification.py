@@ -111,22 +111,22 @@ class Classification(Task):
         pairs = f"{len(self.contexts)} pairs of target and aspect; targets: {targets}; aspects: {aspects}"
         return f"{table.to_string(max_rows=MOST_LABELS)}\n{pairs}"
 
-    def check(self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]):
-        if arguments.contexts_together and not takes(model_class, "context_ids"):
-            raise ValueError(
-                f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
-                "choose a model_type with contexts"
-            )
-
     def parts(
         self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]
     ) -> dict[str, "Classification"]:
         """One model, or of a model that is told its context in no way (BERT-single) one for each context.
 
         Raises:
-            ValueError: if there is no row to train such a model on, or to choose its checkpoint by.
+            ValueError: if the model cannot take contexts together, or there is no row to train such a model on, or to
+                choose its checkpoint by.
         """
-        if arguments.auxiliary_sentence or takes(model_class, "context_ids"):
+        takes_context = takes(model_class, "context_ids")
+        if arguments.contexts_together and not takes_context:
+            raise ValueError(
+                f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
+                "choose a model_type with contexts"
+            )
+        if arguments.auxiliary_sentence or takes_context:
             return {"": self}
         return {"-".join(filter(None, pair)): self._part(*pair) for pair in self.contexts}
 
@@ -207,6 +207,8 @@ class Classification(Task):
             "balance_labels": arguments.class_balanced_sampling,
         }
         if arguments.class_weighted_loss:
+            if training_arguments.r_drop:
+                raise ValueError("r_drop=true with class_weighted_loss=true: each is a loss of its own; leave one out")
             smoothing = training_arguments.label_smoothing_factor
             options["compute_loss_func"] = balanced_loss(self.gold("train"), len(self.label_names), smoothing)
         return options
@@ -218,9 +220,6 @@ class Classification(Task):
         for own, of_entry in zip(entries.rows_of, predictions, strict=True):
             logits[own] = of_entry[: len(own)]
         return logits
-
-    def no_answers(self, split: str) -> np.ndarray:
-        return np.zeros((len(self.splits[split]["id"]), len(self.label_names)))
 
     def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
         """Scores of logits (rows, labels), with 95 % intervals from so many resamples."""
@@ -280,8 +279,6 @@ def make_task(
     label_names = names_of(data["train"], "label")
     targets = [name for name in names_of(data["train"], "target") if name]
     contexts = Contexts(tuple(targets), tuple(names_of(data["train"], "aspect")))
-    if len(label_names) < 2:
-        raise ValueError(f"the training data has the labels {label_names}: a classifier needs two or more")
     if metric == "absa":
         none_label = none_label if none_label in label_names else None
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)

@@ -1,6 +1,5 @@
 """Rows of data as columns of strings."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,6 +48,4 @@ def write_probabilities(path: Path, rows: Rows, probabilities: np.ndarray, label
     """One line a row: id, target, aspect, the gold label and `p_<label>` for each label, (rows, labels)."""
     columns = {name: rows[name] for name in ("id", "target", "aspect", "label")}
     columns |= {f"p_{name}": probabilities[:, index] for index, name in enumerate(label_names)}
-    temporary = path.with_name(f".{path.name}.partial")
-    pd.DataFrame(columns).to_parquet(temporary, index=False)
-    os.replace(temporary, path)
+    pd.DataFrame(columns).to_parquet(path, index=False)

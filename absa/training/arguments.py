@@ -3,12 +3,10 @@
 import argparse
 import json
 import logging
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import yaml
@@ -27,8 +25,6 @@ NOT_TAKEN = {
     "seed": "give --seeds",
     "data_seed": "give --seeds",
     "load_best_model_at_end": "the checkpoint that is tested is the one chosen on the validation split",
-    "do_train": "every run trains",
-    "do_predict": "every run is tested",
     "resume_from_checkpoint": "the same command, given again, goes on where it stopped",
 }
 # What a recipe says of its own data set alone.
@@ -131,7 +127,7 @@ class ABSATrainingArguments(TrainingArguments):
     eval_strategy: str = field(default="epoch", metadata={"help": "When validation data is scored (default: epoch)."})
     save_strategy: str = field(default="epoch", metadata={"help": "As eval_strategy (default: epoch)."})
     save_total_limit: int | None = field(
-        default=1, metadata={"help": "Checkpoints kept beside the best (default: 1)."}
+        default=2, metadata={"help": "Checkpoints kept, the best and the last among them (default: 2)."}
     )
     load_best_model_at_end: bool = field(default=True, metadata={"help": "Test the best checkpoint (default: True)."})
     train_sampling_strategy: str = field(
@@ -156,12 +152,6 @@ class ABSATrainingArguments(TrainingArguments):
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)  # a bool from __post_init__ on
 
     def __post_init__(self):
-        if not 0 < self.num_train_epochs < inf:
-            raise ValueError(f"num_train_epochs={self.num_train_epochs}: a number above 0, but not infinity")
-        if self.new_learning_rate is not None and not 0 < self.new_learning_rate < inf:
-            raise ValueError(f"new_learning_rate={self.new_learning_rate}: a number above 0, but not infinity")
-        if not 0 < self.layer_decay <= 1:
-            raise ValueError(f"layer_decay={self.layer_decay}: a factor above 0 and at most 1")
         if len(set(self.seeds)) != len(self.seeds):
             raise ValueError(f"seeds={self.seeds} holds a seed twice: its run would count double")
         if self.r_drop and self.label_smoothing_factor:
@@ -181,7 +171,15 @@ class ABSATrainingArguments(TrainingArguments):
         self.metric_for_best_model = metric_for_best_model
 
 
-def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABSATrainingArguments]:
+class Arguments(NamedTuple):
+    """All that a training run is asked for."""
+
+    model: ModelArguments
+    data: DataArguments
+    training: ABSATrainingArguments
+
+
+def parse_arguments(argv: list[str]) -> Arguments:
     """Arguments from a recipe, if the first word names one, and from the command line, which wins.
 
     Raises:
@@ -200,35 +198,32 @@ def parse_arguments(argv: list[str]) -> tuple[ModelArguments, DataArguments, ABS
         raise ValueError(f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments: see --help")
     # Of an argument given twice the last counts.
     words = [*recipe_words(for_dataset(recipe, first_look(argv, "--dataset"))), *argv]
-    model, data, training = parse_words(parser, words)
+    arguments = Arguments(*parse_words(parser, words))
     for name, remedy in NOT_TAKEN.items():
-        if getattr(training, name) != ABSATrainingArguments.__dataclass_fields__[name].default:
-            raise ValueError(f"{name}={getattr(training, name)} has no effect here: {remedy}")
-    return model, data, training
+        value = getattr(arguments.training, name)
+        if value != ABSATrainingArguments.__dataclass_fields__[name].default:
+            raise ValueError(f"{name}={value} has no effect here: {remedy}")
+    return arguments
 
 
 def read_recipe(file: str) -> dict[str, Any]:
-    """The arguments in a YAML or JSON file. Of YAML the scalars are texts, as on the command line: `no` stays `no`.
+    """The arguments in a YAML or JSON file. Its scalars are texts, as on the command line: `no` stays `no`.
 
     Raises:
         FileNotFoundError, ValueError: naming the file.
     """
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
-        if file.endswith(".json"):
-            recipe, names = json.loads(text), [pair[0] for pair in json.loads(text, object_pairs_hook=list)]
-        else:
-            recipe = yaml.load(text, yaml.BaseLoader)
-            names = [key.value for key, _ in yaml.compose(text).value] if isinstance(recipe, dict) else []
+        recipe = yaml.load(text, yaml.BaseLoader)  # of JSON too, which is YAML
+        names = [key.value for key, _ in yaml.compose(text).value] if isinstance(recipe, dict) else []
     except FileNotFoundError:
         raise FileNotFoundError(f"recipe {file} does not exist: see configuration/recipes") from None
     except (ValueError, TypeError, yaml.YAMLError) as error:
         raise ValueError(f"recipe {file} cannot be read: {reason(error)}; see configuration/recipes") from error
     if not isinstance(recipe, dict):
         raise ValueError(f"recipe {file} is no mapping of arguments to values: see configuration/recipes")
-    for name, times in Counter(names).most_common(1):
-        if times > 1:
-            raise ValueError(f"recipe {file} gives {shorten(name)} {times} times: keep one")
+    if repeated := [name for name in recipe if names.count(name) > 1]:
+        raise ValueError(f"recipe {file} gives {shorten(repeated)} more than once: keep one")
     return recipe
 
 

@@ -5,7 +5,8 @@ import tempfile
 import numpy as np
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
 
-from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.arguments import DataArguments
+from absa.tasks.base import Task
 from absa.tasks.classification import Classification
 
 
@@ -26,15 +27,15 @@ def check_labels(checkpoint: str, config: PreTrainedConfig, task: Classification
 def answers_of(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
-    task: Classification,
+    task: Task,
     split: str,
-    arguments: ClassificationArguments,
+    arguments: DataArguments,
     batch_size: int,
 ) -> np.ndarray:
-    """The logits of a model for the rows of a split, (rows, labels).
+    """What a model answers to the rows of a split, see `Task.answers`.
 
     Raises:
-        ValueError: if the data asks for a target or an aspect that the model does not know.
+        ValueError: if the data asks for something that the model does not know.
     """
     tokenizer.model_max_length = min(arguments.max_length, model.config.max_position_embeddings)
     entries = task.entries(split, arguments, tokenizer, model.config)

@@ -39,38 +39,35 @@ def _jsonable(value):
     return value
 
 
-def summarise(by_seed: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str, float | None]]:
+def summarise(by_seed: Mapping[int, Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
     """Mean and sample standard deviation of every score over the seeds; the deviation of one seed is None.
 
     Intervals (`<score>_low`, `<score>_high`) are of one seed's predictions and have no mean.
     """
     names = [name for name in next(iter(by_seed.values())) if not name.endswith(("_low", "_high"))]
-    values = {name: [scores[name] for scores in by_seed.values()] for name in names}
-    return {
-        name: {
-            "mean": float(np.mean(column)),
-            "std": float(np.std(column, ddof=1)) if len(column) > 1 else None,
-        }
-        for name, column in values.items()
-    }
+    return {name: mean_and_std([scores[name] for scores in by_seed.values()]) for name in names}
+
+
+def mean_and_std(values: Sequence[float | None]) -> dict[str, float | None]:
+    """NaN where one of the values is undefined; the sample standard deviation of a single one is None."""
+    column = np.array(values, dtype=float)  # where None becomes NaN
+    return {"mean": float(column.mean()), "std": float(column.std(ddof=1)) if len(column) > 1 else None}
+
+
+def cell(mean: float | None, std: float | None = None) -> str:
+    """A cell of a table: mean (deviation) in percent, without the latter where it is None; undefined for no mean."""
+    if mean is None or math.isnan(mean):
+        return "undefined"
+    return f"{100 * mean:.1f}" + (f" ({100 * std:.1f})" if std is not None else "")
 
 
 def percent(values: Sequence[float | None]) -> str:
-    """A cell of a table in a document: mean (sample standard deviation) in percent; None and NaN are undefined."""
-    if any(value is None or math.isnan(value) for value in values):
-        return "undefined"
-    deviation = f" ({100 * np.std(values, ddof=1):.1f})" if len(values) > 1 else ""
-    return f"{100 * np.mean(values):.1f}{deviation}"
+    """Mean (sample standard deviation) as a cell of a table; undefined if one of the values is."""
+    return cell(**mean_and_std(values))
 
 
 def table(summary: Mapping[str, Mapping[str, float | None]], names: list[str], split: str, num_seeds: int) -> str:
     """The main scores in percent, one line each: `strict_accuracy   74.2 (0.3)`."""
     width = max(len(name) for name in [*names, "validation, %"])
-    seeds = f"{num_seeds} seed{'s' if num_seeds > 1 else ''}"
-    heading = f"{split}, %"
-    lines = [f"{heading:<{width}}  mean (std) over {seeds}"]
-    for name in names:
-        mean, std = summary[name]["mean"], summary[name]["std"]
-        deviation = f"{100 * std:.1f}" if std is not None else "-"
-        lines.append(f"{name:<{width}}  {100 * mean:.1f} ({deviation})")
-    return "\n".join(lines)
+    heading = f"{f'{split}, %':<{width}}  mean (std) over {num_seeds} seed{'s' if num_seeds > 1 else ''}"
+    return "\n".join([heading, *(f"{name:<{width}}  {cell(**summary[name])}" for name in names)])

@@ -1,21 +1,27 @@
-"""The Trainer, with this project's order of rows, learning rates, R-Drop, whole checkpoints and looks at the test
-split."""
+"""The Trainer, with this project's order of rows, learning rates, R-Drop, going on and looks at the test split."""
 
+import json
+import logging
+import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from accelerate import Accelerator
 from torch.utils.data import SequentialSampler
 from transformers import Trainer, TrainerCallback
-from transformers.trainer_utils import PREFIX_CHECKPOINT_DIR
+from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer_utils import sort_checkpoints
 
 from absa.losses import divergence, twice
-from absa.training import checkpoints
 from absa.training.optimisation import parameter_groups
 from absa.training.sampling import TrainingOrder
 
+logger = logging.getLogger(__name__)
+
+STOPPED = 128 + signal.SIGTERM  # the exit status of a run that was told to stop, as shells have it
 AGREE_EVERY = 10  # steps; telling all processes of a SIGTERM makes each wait for its device
 
 
@@ -30,43 +36,46 @@ class EpochOfTheOrder(TrainerCallback):
 
 
 class SaveAndStop(TrainerCallback):
-    """On SIGTERM the step is brought to its end, saved, and training stops, on all processes after the same step.
+    """After SIGTERM a checkpoint is saved, and all processes end after the same step, with the status `STOPPED`.
 
-    One process stops after the step that it is in, several at the next multiple of `AGREE_EVERY` or end of an epoch.
+    One process ends after the step that it is in, several at the next multiple of `AGREE_EVERY` or end of an epoch.
     (The Trainer's own `enable_jit_checkpoint` saves in the middle of a step, on each process when its signal comes.)
     """
 
-    def __init__(self, trainer: "ABSATrainer"):
-        self.accelerator = trainer.accelerator
-        self.told = False
-        self.stopped = False
+    def __init__(self, accelerator: Accelerator):
+        self.accelerator = accelerator
+        self.told = self.stops = False
 
-    def on_train_begin(self, args, state, control, **kwargs):
-        self.before = signal.signal(signal.SIGTERM, self._note)
-
-    def on_train_end(self, args, state, control, **kwargs):
-        signal.signal(signal.SIGTERM, self.before)
-
-    def _note(self, signum, frame):
+    def note(self, signum, frame):
         self.told = True
 
     def agreed(self) -> bool:
         """Whether any process was told to stop."""
-        if self.accelerator.num_processes == 1:
-            return self.told
-        return bool(self.accelerator.reduce(torch.tensor(float(self.told), device=self.accelerator.device)))
+        told = torch.tensor(float(self.told), device=self.accelerator.device)
+        return bool(self.accelerator.reduce(told))
 
     def on_step_end(self, args, state, control, **kwargs):
         if self.accelerator.num_processes > 1 and state.global_step % AGREE_EVERY:
             return
-        if self.agreed() and state.epoch != int(state.epoch):
-            self.stopped = control.should_save = control.should_training_stop = True
+        # What is due at the end of an epoch, or of all steps, must be done first.
+        if state.epoch != int(state.epoch) and state.global_step < state.max_steps and self.agreed():
+            self.stops = control.should_save = True
 
     def on_epoch_end(self, args, state, control, **kwargs):
-        if self.stopped:  # in the middle of it: what is done at its end is done when the run has gone on
-            control.should_log = control.should_evaluate = control.should_save = False
-        elif self.agreed() and state.global_step < state.max_steps:
-            self.stopped = control.should_save = control.should_training_stop = True
+        if state.global_step < state.max_steps and self.agreed():
+            self.stops = control.should_save = True
+
+    def on_save(self, args, state, control, **kwargs):
+        if self.stops:
+            self._stop(state)
+
+    def on_train_end(self, args, state, control, **kwargs):
+        if self.agreed():
+            self._stop(state)
+
+    def _stop(self, state):
+        logger.warning("stopped after step %d; run the same command again to go on", state.global_step)
+        raise SystemExit(STOPPED)
 
 
 class ScoreTestSplit(TrainerCallback):
@@ -83,21 +92,33 @@ class ScoreTestSplit(TrainerCallback):
 
 
 class ABSATrainer(Trainer):
-    """The Trainer with this project's order of training rows, learning rates, R-Drop and checkpoints.
+    """The Trainer with this project's order of training rows, learning rates, R-Drop and way of going on.
 
     Evaluation rows keep their order.
     """
 
-    def __init__(self, *args, balance_labels: bool, **kwargs):
+    def __init__(self, *args, balance_labels: bool = False, **kwargs):
         super().__init__(*args, **kwargs)
-        if self.args.r_drop and self.compute_loss_func is not None:
-            raise ValueError("r_drop=true with class_weighted_loss=true: each is a loss of its own; leave one out")
         self.balance_labels = balance_labels
-        # The Trainer would remove checkpoints before a new one is whole and, at the end, all but the best.
-        self.checkpoint_limit, self.args.save_total_limit = self.args.save_total_limit, None
         self.add_callback(EpochOfTheOrder(self))
-        self.stop = SaveAndStop(self)
-        self.add_callback(self.stop)
+
+    def go_on(self) -> float | None:
+        """Trains from the last whole checkpoint, if there is one; returns the seconds, None where there was.
+
+        Raises:
+            SystemExit: on SIGTERM, see `SaveAndStop`.
+        """
+        last_checkpoint = last_whole(self.args.output_dir)
+        if last_checkpoint is not None:
+            logger.warning("going on from %s", last_checkpoint)
+        stop = SaveAndStop(self.accelerator)
+        self.add_callback(stop)
+        before = signal.signal(signal.SIGTERM, stop.note)
+        try:
+            trained = self.train(resume_from_checkpoint=last_checkpoint)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        return trained.metrics["train_runtime"] if last_checkpoint is None else None
 
     def _get_train_sampler(self, train_dataset=None) -> TrainingOrder:
         rows = train_dataset if train_dataset is not None else self.train_dataset
@@ -109,6 +130,10 @@ class ABSATrainer(Trainer):
             seed=self.args.seed,
         )
         return self.order
+
+    def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
+        # The Trainer's own would group these rows by length too, and their predictions come back in that order.
+        return SequentialSampler(eval_dataset)
 
     def get_optimizer_cls_and_kwargs(self, args, model=None):
         optimizer, options = super().get_optimizer_cls_and_kwargs(args, model)
@@ -131,25 +156,22 @@ class ABSATrainer(Trainer):
         loss = loss + divergence(outputs.logits, inputs["labels"])
         return (loss, outputs) if return_outputs else loss
 
-    def _save_checkpoint(self, model, trial):
-        """As the Trainer, but older checkpoints are removed only when this one is whole.
-
-        Raises:
-            OSError: if it cannot be written; those before it stay.
-        """
-        folder = Path(self._get_output_dir(trial=trial))
-        checkpoint = folder / f"{PREFIX_CHECKPOINT_DIR}-{self.state.global_step}"
-        with checkpoints.writing(checkpoint, self.args.should_save):
-            super()._save_checkpoint(model, trial)
+    def _save_rng_state(self, output_dir):
+        """As the Trainer. All processes have written then, and trainer_state.json is the last file of a checkpoint."""
+        super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()
-        if self.args.should_save:
-            with checkpoints.writing(checkpoint, self.args.should_save):
-                checkpoints.mark_complete(checkpoint)
-            checkpoints.keep(folder, self.checkpoint_limit, self.state.best_model_checkpoint)
 
-    def _get_eval_sampler(self, eval_dataset) -> SequentialSampler:
-        # The Trainer's own would group these rows by length too, and their predictions come back in that order.
-        return SequentialSampler(eval_dataset)
+
+def last_whole(folder: str) -> str | None:
+    """The checkpoint to go on from. Those that were not written to their end are removed."""
+    for checkpoint in reversed(sort_checkpoints(folder)):
+        try:
+            json.loads((Path(checkpoint) / TRAINER_STATE_NAME).read_text(encoding="utf-8"))
+            return checkpoint
+        except (OSError, ValueError):
+            logger.warning("%s was not written to its end: it is removed", checkpoint)
+            shutil.rmtree(checkpoint, ignore_errors=True)
+    return None
 
 
 def compute_in_float32(trainer: Trainer):

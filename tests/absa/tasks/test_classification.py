@@ -1,11 +1,15 @@
 """absa/tasks/classification.py: what a data set asks for."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from transformers import AutoTokenizer, BertForSequenceClassification
 
-from absa.tasks import rows
-from absa.tasks.classification import make_task
+from absa.tasks.arguments import ClassificationArguments
+from absa.tasks.classification import make_task, warn_of_one_answer
+from absa.tasks.collating import CollatorOfTexts
 
 
 def dataset(labels: list[str], names: list[str], target: str = "") -> DatasetDict:
@@ -54,11 +58,6 @@ def test_the_label_of_what_is_absent_may_have_any_name():
     assert "presence_recall" not in without.score("train", 99 * np.eye(3)[[0, 1, 2, 1]])
 
 
-def test_targets_make_contexts():
-    task = make_task(dataset(["good", "bad"], ["good", "bad"], target="Soho"), "absa", 0.5, 0)
-    assert list(task.contexts) == [("Soho", "food"), ("Soho", "service")]
-
-
 @pytest.mark.parametrize("metric", ["sentihood", "semeval2014"])
 def test_labels_must_be_the_metrics(metric: str):
     with pytest.raises(ValueError, match=f"metric={metric} scores the labels"):
@@ -69,18 +68,6 @@ def test_train_is_needed():
     data = dataset(["good", "bad"], ["good", "bad"])
     with pytest.raises(ValueError, match="a split named train"):
         make_task(DatasetDict({"test": data["train"]}), "absa", 0.5, 0)
-
-
-def test_choose_and_as_strings():
-    columns = rows.as_strings(dataset(["good", "bad"], ["good", "bad"])["train"])
-    assert columns["label"] == ["good", "bad"]
-    assert rows.choose(columns, [1]) == {
-        "id": ["0"],
-        "text": ["fine food 0"],
-        "target": [""],
-        "aspect": ["service"],
-        "label": ["bad"],
-    }
 
 
 def test_whole_texts_are_held_out_where_there_is_no_validation_split():
@@ -123,3 +110,33 @@ def test_of_many_labels_the_frequent_and_the_rare_are_shown():
     assert len(table.splitlines()) < 30
     assert "label 0 " in table
     assert "label 99 " in table
+
+
+def test_bert_single_needs_rows_of_every_context():
+    data = dataset(["good", "bad"], ["good", "bad"], target="Soho")
+    data["train"] = data["train"].select([0])
+    task = make_task(data, "absa", 0.5, 0)
+    with pytest.raises(ValueError, match="train has no row of target 'Soho' and aspect 'service'"):
+        task.parts(ClassificationArguments(auxiliary_sentence=False), BertForSequenceClassification)
+
+
+def test_a_batch_of_texts_has_a_label_for_each_context_and_none_for_the_filling(tiny_bert: Path):
+    collate = CollatorOfTexts(AutoTokenizer.from_pretrained(tiny_bert), pad_to_multiple_of=8)
+    batch = collate(
+        [
+            {"input_ids": [2, 5, 3], "attention_mask": [1, 1, 1], "context_ids": [4, 6], "labels": [1, 0]},
+            {"input_ids": [2, 3], "attention_mask": [1, 1], "context_ids": [7, 5, 1], "labels": [0, 2, 0]},
+        ]
+    )
+    assert batch["input_ids"].shape == (2, 8)
+    assert batch["context_ids"].tolist() == [[4, 6, 0], [7, 5, 1]]
+    assert batch["labels"].tolist() == [[1, 0, -100], [0, 2, 0]]
+
+
+def test_a_model_that_answers_the_same_to_everything_is_warned_of(caplog):
+    names = ["none", "good", "bad"]
+    warn_of_one_answer("test", np.array([0, 0, 1]), [0, 1, 1], names)
+    warn_of_one_answer("test", np.array([0, 0, 0]), [0, 0, 0], names)  # and should
+    assert not caplog.messages
+    warn_of_one_answer("test", np.array([0, 0, 0]), [0, 1, 2], names)
+    assert "answers 'none' to all 3 rows" in caplog.text

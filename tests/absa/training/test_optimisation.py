@@ -53,7 +53,7 @@ def test_the_trainer_uses_them(model, tmp_path: Path):
     ]:
         without_evaluation = {"eval_strategy": "no", "save_strategy": "no", "load_best_model_at_end": False}
         arguments = ABSATrainingArguments(output_dir=str(tmp_path), **without_evaluation, **options)
-        trainer = ABSATrainer(model=model, args=arguments, balance_labels=False)
+        trainer = ABSATrainer(model=model, args=arguments)
         trainer.create_optimizer()
         assert {group["lr"] for group in trainer.optimizer.param_groups} == expected
 

@@ -1,4 +1,4 @@
-"""examples/results.py: what a run leaves behind."""
+"""absa/training/results.py: what a run leaves behind."""
 
 import json
 import math
@@ -35,5 +35,5 @@ def test_percent():
 def test_table():
     summary = {"strict_accuracy": {"mean": 0.7425, "std": 0.0031}, "f1": {"mean": 1.0, "std": None}}
     assert results.table(summary, ["strict_accuracy", "f1"], "test", 3) == (
-        "test, %          mean (std) over 3 seeds\nstrict_accuracy  74.2 (0.3)\nf1               100.0 (-)"
+        "test, %          mean (std) over 3 seeds\nstrict_accuracy  74.2 (0.3)\nf1               100.0"
     )

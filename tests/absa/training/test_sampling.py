@@ -1,4 +1,4 @@
-"""examples/sampling.py: the order of training rows."""
+"""absa/training/sampling.py: the order of training rows."""
 
 from collections import Counter
 from itertools import pairwise
