@@ -6,10 +6,10 @@ What the package offers is imported on first use, so that its plain modules serv
 from importlib import import_module
 
 HOMES = {
-    "CustomABSA": ".custom_absa",
-    "SemEval2014": ".semeval2014",
-    "SentiHood": ".sentihood",
-    "export_parquet": ".exporting",
+    "CustomABSA": ".custom_absa.custom_absa",
+    "SemEval2014": ".semeval2014.semeval2014",
+    "SentiHood": ".sentihood.sentihood",
+    "export_parquet": ".parquet",
     "load_absa_dataset": ".loading",
 }
 __all__ = list(HOMES)

@@ -1,22 +1,11 @@
-"""Source files of data sets: their text, the key of a builder's cache, and values in error messages."""
+"""Source files of data sets: their text, what JSON they hold, and errors that name file, field, value and remedy."""
 
 import codecs
-import hashlib
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # with the first of which UTF-32 begins too
-
-
-def cache_key(source_files: Iterable[Path]) -> str:
-    """First 16 hexadecimal digits of a SHA-256 over this package's code and the content of `source_files`.
-
-    A `datasets` cache directory is keyed on arguments only: without this, edited files or code give stale rows.
-    """
-    digest = hashlib.sha256()
-    for file in [*sorted(Path(__file__).parent.rglob("*.py")), *source_files]:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()[:16]
 
 
 def read_utf8(file: Path) -> str:
@@ -36,9 +25,70 @@ def read_utf8(file: Path) -> str:
         raise ValueError(f"{file}, line {line}: byte 0x{byte:02x} is not UTF-8; save the file as UTF-8") from error
 
 
-def is_readable(text: str | None) -> bool:
-    """Whether a text has more than blanks and characters that no one sees."""
-    return any(character.isprintable() and not character.isspace() for character in text or "")
+def read_lines(file: Path) -> Iterator[tuple[int, str]]:
+    """Lines of a UTF-8 file with more than blanks, and their 1-based numbers."""
+    # Not splitlines(): texts may hold U+2028 and other characters that it takes for line ends.
+    for number, line in enumerate(read_utf8(file).split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
+
+def parse_json(text: str, file: Path, line: int = 1) -> object:
+    """What JSON says that begins on a line of a file.
+
+    Raises:
+        ValueError: it is no JSON, or an object of it has a key twice, of which Python would keep the last.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        place = f"{file}, line {line + error.lineno - 1}"
+        raise ValueError(f"{place}: invalid JSON ({error.msg} at column {error.colno}); correct it") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets, `_object`
+        raise ValueError(f"{file}, from line {line}: JSON that cannot be read ({error}); correct it") from error
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError(f"a key occurs twice in {quoted([key for key, _ in pairs])}")
+    return record
+
+
+def checked_text(value: object, place: str) -> str:
+    """A value that is a text with something to see, which UTF-8 can hold.
+
+    Raises:
+        ValueError: it is not; begins with the place.
+    """
+    if not isinstance(value, str):
+        raise value_error(place, value, "is not a string; write a string")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise value_error(place, value, "holds half a surrogate pair; write the whole character") from error
+    if not any(character.isprintable() and not character.isspace() for character in value):
+        raise value_error(place, value, "is empty; write a text or remove the row")
+    return value
+
+
+def with_own_ids(sentences: Iterable[tuple[str, dict]]) -> list[dict]:
+    """Sentences, each after its place in a file.
+
+    Raises:
+        ValueError: two have the same id; begins with the place of the second.
+    """
+    by_id = {}
+    for place, sentence in sentences:
+        if sentence["id"] in by_id:
+            raise value_error(f"{place}, field 'id'", sentence["id"], "occurs twice; give each sentence its own")
+        by_id[sentence["id"]] = sentence
+    return list(by_id.values())
+
+
+def value_error(place: str, value: object, remedy: str) -> ValueError:
+    """The error of a value: where it stands, what it is, what is wrong and what to do."""
+    return ValueError(f"{place}: {quoted(value)} {remedy}")
 
 
 def shorten(value: object, most: int = 80) -> str:

@@ -50,3 +50,18 @@ def held_out(keys: Iterable[str], fraction: float, seed: int) -> set[str]:
             "text in train and in validation, or give validation data"
         )
     return set(ranked[:count])
+
+
+def hold_out(splits: dict[str, list[dict]], fraction: float, seed: int) -> dict[str, list[dict]]:
+    """Make a validation split of the part of the training sentences whose ids are `held_out`; none if that is 0.
+
+    Args:
+        splits: sentences, dicts with `id`, by split.
+    """
+    if fraction == 0:
+        return splits
+    ids = held_out((sentence["id"] for sentence in splits["train"]), fraction, seed)
+    parts = {"train": [], "validation": []}
+    for sentence in splits["train"]:
+        parts["validation" if sentence["id"] in ids else "train"].append(sentence)
+    return parts | {split: sentences for split, sentences in splits.items() if split != "train"}

@@ -1,10 +1,11 @@
 """Groups of one row per aspect, for data sets with a fixed list of aspects whose first label is "none"."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import presence_figures, roc_auc, share
 from absa.metrics.rows import shorten, sorted_rows
 
@@ -14,12 +15,9 @@ NONE = 0
 class Groups(NamedTuple):
     """The rows of each (id, target), one column per aspect."""
 
-    ids: list[str]
-    """(groups,) sentence id of each group."""
-    gold: np.ndarray
-    """(groups, aspects) int64, index of the gold label."""
-    probabilities: np.ndarray
-    """(groups, aspects, labels) float64."""
+    ids: list[str]  # (groups,) sentence id of each group
+    gold: np.ndarray  # (groups, aspects) int64, index of the gold label
+    probabilities: np.ndarray  # (groups, aspects, labels) float64
 
 
 def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_names: Sequence[str]) -> Groups:
@@ -43,8 +41,7 @@ def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_na
             )
         found.setdefault((sentence, target), set()).add(aspect)
     for group, aspects in found.items():
-        missing = [aspect for aspect in aspect_names if aspect not in aspects]
-        if missing:
+        if missing := [aspect for aspect in aspect_names if aspect not in aspects]:
             raise ValueError(
                 f"no row for aspects {missing} of (id, target) {shorten(group)}: give all of {list(aspect_names)}."
             )
@@ -80,15 +77,27 @@ def audit_by_aspect(
     return figures
 
 
-def label_counts(gold: np.ndarray, label_names: Sequence[str]) -> dict[str, int]:
-    """Number of groups, of groups without a gold aspect, and of rows with each gold label.
+def scores_of_groups(
+    groups: Groups,
+    label_names: Sequence[str],
+    figures_of_groups: Callable[[np.ndarray, np.ndarray], dict[str, float]],
+    floors: Callable[[np.ndarray], dict[str, float]],
+    bootstrap: int,
+    seed: int,
+) -> dict[str, float]:
+    """Figures with intervals, what constant answers reach, and the number of groups and of rows with each gold label.
 
     Args:
-        gold: (groups, aspects) label index.
-        label_names: (labels,).
+        figures_of_groups: figures of `gold` and `probabilities` of some of the groups.
+        floors: figures of constant answers from `gold`.
+        bootstrap, seed: see `with_bounds`.
     """
-    return {
-        "count_groups": len(gold),
-        "count_groups_without_gold": int((gold == NONE).all(axis=1).sum()),
-        **{f"count_{name}": int((gold == label).sum()) for label, name in enumerate(label_names)},
+    figures = with_bounds(
+        lambda index: figures_of_groups(groups.gold[index], groups.probabilities[index]), groups.ids, bootstrap, seed
+    )
+    counts = {
+        "count_groups": len(groups.gold),
+        "count_groups_without_gold": int((groups.gold == NONE).all(axis=1).sum()),
+        **{f"count_{name}": int((groups.gold == label).sum()) for label, name in enumerate(label_names)},
     }
+    return {**figures, **floors(groups.gold), **counts}

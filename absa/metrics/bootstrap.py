@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,9 @@ def with_bounds(
     Raises:
         ValueError: `bootstrap` or `seed` is no integer of at least 0, or a figure has the name of another's bound.
     """
-    check_resampling(bootstrap, seed)
+    for name, value in (("bootstrap", bootstrap), ("seed", seed)):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 0:
+            raise ValueError(f"{name}={shorten(value)}: give an integer of at least 0 (bootstrap=0: no interval).")
     groups = np.arange(len(ids))
     figures = figures_of(groups)
     if bootstrap == 0:
@@ -54,17 +55,3 @@ def with_bounds(
     for (name, figure), low, high in zip(figures.items(), lows, highs, strict=True):
         bounded |= {name: figure, f"{name}_low": low, f"{name}_high": high}
     return bounded
-
-
-def check_resampling(bootstrap: int, seed: int) -> None:
-    """Raise ValueError unless both are integers of at least 0."""
-    if not _is_count(bootstrap):
-        raise ValueError(
-            f"bootstrap={shorten(bootstrap)}: give the number of resamples, an integer of at least 0 (0: no interval)."
-        )
-    if not _is_count(seed):
-        raise ValueError(f"seed={shorten(seed)}: give an integer of at least 0.")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0

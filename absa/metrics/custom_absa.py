@@ -5,18 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from absa.metrics.bootstrap import with_bounds
-from absa.metrics.ratios import NO_GOLD, DegenerateScoreWarning, presence_figures, share
+from absa.metrics.ratios import NO_GOLD, presence_figures, share
 from absa.metrics.rows import is_sequence, is_text, numbered, shorten, sorted_rows
-
-__all__ = ["DegenerateScoreWarning", "absa_scores", "check_label_names"]
 
 
 def absa_scores(
-    ids: Sequence[str],
-    targets: Sequence[str],
-    aspects: Sequence[str],
-    labels: Sequence[str],
-    probabilities: Sequence[Sequence[float]] | np.ndarray,
+    ids,
+    targets,
+    aspects,
+    labels,
+    probabilities,
     *,
     label_names: Sequence[str],
     none_label: str | None = "none",
@@ -49,7 +47,7 @@ def absa_scores(
     Raises:
         ValueError: no rows, rows or labels that are not as described above, or a `none_label` that is no label.
     """
-    check_label_names(label_names, none_label)
+    _check_label_names(label_names, none_label)
     rows = sorted_rows(ids, targets, aspects, labels, probabilities, label_names)
     none = None if none_label is None else list(label_names).index(none_label)
     aspects, aspect_of = numbered(aspect for *_, aspect in rows.keys)
@@ -81,7 +79,7 @@ def absa_scores(
     return with_bounds(figures_of, [key[0] for key in rows.keys], bootstrap, seed)
 
 
-def check_label_names(label_names: Sequence[str] | None, none_label: str | None) -> None:
+def _check_label_names(label_names: Sequence[str] | None, none_label: str | None) -> None:
     """Raise ValueError unless `label_names` are two or more labels without repeats, with `none_label` unless None."""
     names = list(label_names) if is_sequence(label_names) else []
     if len(names) < 2 or not all(map(is_text, names)) or len(set(names)) < len(names):

@@ -1,14 +1,11 @@
 """What the `evaluate` modules share: rows go in as dicts, and are checked before `evaluate` writes them to disk."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import datasets
 import evaluate
 
-from absa.metrics.bootstrap import check_resampling
-from absa.metrics.ratios import DegenerateScoreWarning
 from absa.metrics.rows import KEY_FIELDS, join_rows, plain_rows
 
 INPUTS = """
@@ -41,16 +38,12 @@ class KeyedRowsMixin:
     A mixin, because `evaluate.load` takes the first metric class that it finds in a script.
     """
 
-    def compute(self, *, predictions=None, references=None, bootstrap=0, seed=0, **options):
+    def compute(self, *, predictions=None, references=None, **options):
         """Score predictions against references, or all that `add` and `add_batch` collected when neither is given."""
-        check_resampling(bootstrap, seed)
-        if predictions is not None or references is not None:
-            # An error after `evaluate` has written the rows would leave its file locked.
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DegenerateScoreWarning)
-                self._compute(predictions, references, **options)
-        rows = {"predictions": predictions, "references": references}
-        return super().compute(**rows, bootstrap=bootstrap, seed=seed, **options)
+        if predictions is None and references is None:
+            return super().compute(**options)
+        # Not by way of the disk, where `evaluate` leaves its file locked after an error.
+        return self._compute(predictions, references, **options)
 
     def add_batch(self, *, predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]):
         """Collect as many predictions as references for `compute`; the keys of a batch need not be the same.

@@ -1,12 +1,10 @@
 """Rows keyed by (id, target, aspect): checked, joined by key, never by position, and put in one order."""
 
 import reprlib
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 KEY_FIELDS = ("id", "target", "aspect")
 FIELDS = {"predictions": (*KEY_FIELDS, "probabilities"), "references": (*KEY_FIELDS, "label")}
@@ -24,10 +22,8 @@ class Rows(NamedTuple):
     """Checked rows, sorted by key, so that sums do not depend on the order in which rows were given."""
 
     keys: list[Key]
-    labels: np.ndarray
-    """(rows,) int64, index into the label names."""
-    probabilities: np.ndarray
-    """(rows, labels) float64."""
+    labels: np.ndarray  # (rows,) int64, index into the label names
+    probabilities: np.ndarray  # (rows, labels) float64
 
 
 def shorten(value: Any) -> str:
@@ -38,7 +34,7 @@ def shorten(value: Any) -> str:
 def numbered(values: Iterable[Hashable]) -> tuple[list, np.ndarray]:
     """The distinct values in order, and of each value its number among them.
 
-    Neither numpy nor, before version 3, pandas tells strings apart that differ in NUL characters at their end.
+    numpy does not tell strings apart that differ in NUL characters at their end.
     """
     values = list(values)
     distinct = sorted(set(values))
@@ -59,11 +55,9 @@ def is_sequence(value: Any) -> bool:
 
     Not strings, nor sets, which have no order, nor generators, which are read only once.
     """
-    unordered = str | bytes | Mapping | set | frozenset
-    try:
-        return not isinstance(value, unordered) and len(value) >= 0 and iter(value) is not None
-    except TypeError:  # arrays without dimensions, sparse matrices
-        return False
+    return (
+        hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, str | bytes | Mapping | Set)
+    )
 
 
 def join_rows(predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]) -> dict[str, list]:
@@ -80,18 +74,12 @@ def join_rows(predictions: Sequence[Mapping[str, Any]], references: Sequence[Map
         ValueError: no lists of dicts, a field is missing, a key is not three strings or is given twice, or a key is
             on one side only.
     """
-    sides = {"predictions": _fields_of("predictions", predictions), "references": _fields_of("references", references)}
-    predicted, gold = (
-        pd.DataFrame([row[:3] for row in rows], columns=KEY_FIELDS, dtype=object).assign(**{side: range(len(rows))})
-        for side, rows in sides.items()
-    )
-    joined = gold.merge(predicted, how="outer", on=list(KEY_FIELDS), validate="1:1")
-    _require_all("predictions", "references", joined, "give one prediction for each reference")
-    _require_all("references", "predictions", joined, "drop the predictions that have no gold label")
-    columns = {f"{field}s": joined[field].tolist() for field in KEY_FIELDS}
-    columns["labels"] = [sides["references"][row][-1] for row in joined["references"]]
-    columns["probabilities"] = [sides["predictions"][row][-1] for row in joined["predictions"]]
-    return columns
+    predicted, gold = _by_key("predictions", predictions), _by_key("references", references)
+    _require_all("predictions", predicted, "references", gold, "give one prediction for each reference")
+    _require_all("references", gold, "predictions", predicted, "drop the predictions that have no gold label")
+    keys = sorted(gold)
+    columns = {f"{field}s": [key[place] for key in keys] for place, field in enumerate(KEY_FIELDS)}
+    return columns | {"labels": [gold[key] for key in keys], "probabilities": [predicted[key] for key in keys]}
 
 
 def plain_rows(side: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -100,20 +88,13 @@ def plain_rows(side: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     Raises:
         ValueError: as `join_rows` of one side; also probabilities that are no numbers.
     """
-    checked = _fields_of(side, rows)
+    by_key = _by_key(side, rows)
     if side == "predictions":
-        checked = [(*key, _as_numbers(tuple(key), row).tolist()) for *key, row in checked]
-    return [dict(zip(FIELDS[side], row, strict=True)) for row in checked]
+        by_key = {key: _as_numbers(key, row).tolist() for key, row in by_key.items()}
+    return [dict(zip(FIELDS[side], (*key, value), strict=True)) for key, value in by_key.items()]
 
 
-def sorted_rows(
-    ids: Sequence[str],
-    targets: Sequence[str],
-    aspects: Sequence[str],
-    labels: Sequence[str],
-    probabilities: Sequence[Sequence[float]] | np.ndarray,
-    label_names: Sequence[str],
-) -> Rows:
+def sorted_rows(ids, targets, aspects, labels, probabilities, label_names: Sequence[str]) -> Rows:
     """Check parallel sequences of rows and sort them by (id, target, aspect).
 
     Args:
@@ -137,78 +118,72 @@ def sorted_rows(
         raise ValueError("there are no rows: a score needs at least one prediction and one reference.")
     keys = list(zip(ids, targets, aspects, strict=True))
     _check_keys("rows", keys)
-    label_ids = _label_ids(keys, labels, label_names)
-    checked = _checked_probabilities(keys, probabilities, label_names)
+    number_of = {name: number for number, name in enumerate(label_names)}
+    for key, label in zip(keys, labels, strict=True):
+        if not isinstance(label, str) or label not in number_of:
+            raise ValueError(
+                f"unknown label {shorten(label)} for {shorten(key)}: use one of {shorten(list(label_names))}."
+            )
+    label_ids = np.array([number_of[label] for label in labels])
+    distributions = _distributions(keys, probabilities, label_names)
     order = sorted(range(len(keys)), key=keys.__getitem__)
-    return Rows([keys[row] for row in order], label_ids[order], checked[order])
+    return Rows([keys[row] for row in order], label_ids[order], distributions[order])
 
 
-def _fields_of(side: str, rows: Sequence[Mapping[str, Any]]) -> list[tuple]:
-    """(id, target, aspect, probabilities or label) of each row, with checked keys."""
+def _by_key(side: str, rows: Sequence[Mapping[str, Any]]) -> dict[Key, Any]:
+    """The probabilities or the label of each row by its checked key."""
     fields = FIELDS[side]
     if not is_sequence(rows):
         raise ValueError(f"{side}={shorten(rows)} ({type(rows).__name__}): give a list of dicts with {[*fields]}.")
     for number, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            raise ValueError(f"{side}[{number}]={shorten(row)} ({type(row).__name__}): give a dict with {[*fields]}.")
-        if missing := [name for name in fields if name not in row]:
-            raise ValueError(f"{side}[{number}] has no {missing[0]!r}: each row needs {[*fields]}.")
-    values = [tuple(row[name] for name in fields) for row in rows]
-    _check_keys(side, [row[:3] for row in values])
-    return values
+        missing = [name for name in fields if not isinstance(row, Mapping) or name not in row]
+        if missing:
+            raise ValueError(
+                f"{side}[{number}]={shorten(row)} ({type(row).__name__}) has no {missing[0]!r}: "
+                f"give a dict with {[*fields]}."
+            )
+    keys = [tuple(row[name] for name in KEY_FIELDS) for row in rows]
+    _check_keys(side, keys)
+    return dict(zip(keys, (row[fields[-1]] for row in rows), strict=True))
 
 
 def _check_keys(side: str, keys: Iterable[tuple]) -> None:
+    seen = set()
     for number, key in enumerate(keys):
         if not all(map(is_text, key)):
             raise ValueError(
                 f"{side}[{number}]: the key {shorten(key)} must be three strings {KEY_FIELDS} without half surrogate "
                 "pairs; use '' for no target."
             )
-    for key, times in Counter(keys).most_common(1):
-        if times > 1:
+        if key in seen:
             raise ValueError(
-                f"{side}: the key {shorten(key)} {KEY_FIELDS} is given {times} times: keep one row for each key."
+                f"{side}[{number}]: the key {shorten(key)} {KEY_FIELDS} is given twice: keep one row for each key."
             )
+        seen.add(key)
 
 
-def _require_all(side: str, other: str, joined: pd.DataFrame, remedy: str) -> None:
-    missing = joined[joined[side].isna()]
-    if len(missing):
+def _require_all(side: str, given: Mapping[Key, Any], other: str, needed: Mapping[Key, Any], remedy: str) -> None:
+    missing = needed.keys() - given.keys()
+    if missing:
         raise ValueError(
-            f"{side} lack {len(missing)} of the {joined[other].count()} keys {KEY_FIELDS} of {other}, "
-            f"first {shorten(tuple(missing.iloc[0][list(KEY_FIELDS)]))}: {remedy}."
+            f"{side} lack {len(missing)} of the {len(needed)} keys {KEY_FIELDS} of {other}, "
+            f"first {shorten(min(missing))}: {remedy}."
         )
 
 
-def _label_ids(keys: list[Key], labels: Sequence[str], label_names: Sequence[str]) -> np.ndarray:
-    position = {name: index for index, name in enumerate(label_names)}
-    for key, label in zip(keys, labels, strict=True):
-        if not isinstance(label, str) or label not in position:
-            raise ValueError(
-                f"unknown label {shorten(label)} for {shorten(key)}: use one of {shorten(list(label_names))}."
-            )
-    return np.array([position[label] for label in labels])
-
-
-def _checked_probabilities(keys: list[Key], probabilities, label_names: Sequence[str]) -> np.ndarray:
-    values = np.empty((len(keys), len(label_names)))
-    for number, (key, given) in enumerate(zip(keys, probabilities, strict=True)):
-        row = _as_numbers(key, given)
-        if row.shape != (len(label_names),):
-            raise ValueError(
-                f"the probabilities for {shorten(key)} have the shape {row.shape}: "
-                f"give {len(label_names)} numbers, in the order {shorten(list(label_names))}."
-            )
-        values[number] = row
-    with np.errstate(over="ignore", invalid="ignore"):  # the error below names what is not finite
-        valid = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE)
+def _distributions(keys: list[Key], probabilities, label_names: Sequence[str]) -> np.ndarray:
+    rows = [_as_numbers(key, given) for key, given in zip(keys, probabilities, strict=True)]
+    valid = np.array([row.shape == (len(label_names),) for row in rows])
+    if valid.all():
+        values = np.stack(rows).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # the error below names what is not finite
+            valid = (values >= 0).all(axis=1) & (np.abs(values.sum(axis=1) - 1) <= SUM_TOLERANCE)
     if not valid.all():
         row = int(valid.argmin())
         raise ValueError(
-            f"the probabilities {shorten(values[row].tolist())} for {shorten(keys[row])} are not at least 0 with a "
-            f"sum of 1 within {SUM_TOLERANCE}: give the softmax of the logits, computed in float32, in the order "
-            f"{shorten(list(label_names))}."
+            f"the probabilities {shorten(rows[row].tolist())} for {shorten(keys[row])} are not {len(label_names)} "
+            f"numbers of at least 0 with a sum of 1 within {SUM_TOLERANCE}: give the softmax of the logits, computed "
+            f"in float32, in the order {shorten(list(label_names))}."
         )
     return values
 

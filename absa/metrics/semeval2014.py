@@ -1,11 +1,8 @@
 """The figures of SemEval-2014 Task 4 (restaurants, subtasks 3 and 4): the literature's, an audit, trivial floors."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, label_counts
-from absa.metrics.bootstrap import with_bounds
+from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, scores_of_groups
 from absa.metrics.ratios import DegenerateScoreWarning, presence_figures, ratio, share
 
 __all__ = ["ASPECTS", "LABELS", "DegenerateScoreWarning", "figures_of_groups", "semeval2014_scores"]
@@ -22,14 +19,7 @@ SENTIMENTS = {
 
 
 def semeval2014_scores(
-    ids: Sequence[str],
-    targets: Sequence[str],
-    aspects: Sequence[str],
-    labels: Sequence[str],
-    probabilities: Sequence[Sequence[float]] | np.ndarray,
-    *,
-    bootstrap: int = 0,
-    seed: int = 0,
+    ids, targets, aspects, labels, probabilities, *, bootstrap: int = 0, seed: int = 0
 ) -> dict[str, float]:
     """Score parallel sequences of rows, in any order. A group is the five rows of one sentence (target "").
 
@@ -53,10 +43,7 @@ def semeval2014_scores(
     """
     rows = {"ids": ids, "targets": targets, "aspects": aspects, "labels": labels, "probabilities": probabilities}
     groups = aspect_groups(rows, ASPECTS, LABELS)
-    figures = with_bounds(
-        lambda index: figures_of_groups(groups.gold[index], groups.probabilities[index]), groups.ids, bootstrap, seed
-    )
-    return {**figures, **_floors(groups.gold), **label_counts(groups.gold, LABELS)}
+    return scores_of_groups(groups, LABELS, figures_of_groups, _floors, bootstrap, seed)
 
 
 def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:

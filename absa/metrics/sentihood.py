@@ -1,11 +1,8 @@
 """The figures of SentiHood: the literature's, an audit of what those leave out, and trivial floors."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, label_counts
-from absa.metrics.bootstrap import with_bounds
+from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, scores_of_groups
 from absa.metrics.ratios import NO_GOLD, DegenerateScoreWarning, ratio, roc_auc, share, undefined
 
 __all__ = ["ASPECTS", "LABELS", "DegenerateScoreWarning", "figures_of_groups", "sentihood_scores"]
@@ -17,14 +14,7 @@ POSITIVE, NEGATIVE = LABELS.index("positive"), LABELS.index("negative")
 
 
 def sentihood_scores(
-    ids: Sequence[str],
-    targets: Sequence[str],
-    aspects: Sequence[str],
-    labels: Sequence[str],
-    probabilities: Sequence[Sequence[float]] | np.ndarray,
-    *,
-    bootstrap: int = 0,
-    seed: int = 0,
+    ids, targets, aspects, labels, probabilities, *, bootstrap: int = 0, seed: int = 0
 ) -> dict[str, float]:
     """Score parallel sequences of rows, in any order. A group is the four rows of one (id, target).
 
@@ -61,10 +51,7 @@ def sentihood_scores(
     """
     rows = {"ids": ids, "targets": targets, "aspects": aspects, "labels": labels, "probabilities": probabilities}
     groups = aspect_groups(rows, ASPECTS, LABELS)
-    figures = with_bounds(
-        lambda index: figures_of_groups(groups.gold[index], groups.probabilities[index]), groups.ids, bootstrap, seed
-    )
-    return {**figures, **_floors(groups.gold), **label_counts(groups.gold, LABELS)}
+    return scores_of_groups(groups, LABELS, figures_of_groups, _floors, bootstrap, seed)
 
 
 def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:

@@ -1,28 +1,23 @@
 """People's own csv or jsonl files for (targeted) aspect-based sentiment analysis."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from os import PathLike
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-import datasets
-
-from ..source_files import cache_key, quoted, shorten
-from ..splits import drop_shared_texts
-from .reading import READERS, cell_error, fault_of, read_rows
+from ..builder import RowsBuilder, RowsConfig, row_features
+from ..source_files import checked_text, quoted, shorten
+from .reading import READERS, cell_error, read_rows
 
 # Names under which a split's file is looked for in data_dir.
 FILE_STEMS = {"train": ("train",), "validation": ("validation", "dev"), "test": ("test",)}
 
 
 @dataclass
-class CustomABSAConfig(datasets.BuilderConfig):
-    files: dict[str, str] = field(default_factory=dict)
+class CustomABSAConfig(RowsConfig):
     absent_label: str | None = None
-    deduplicate: bool = False
 
 
-class CustomABSA(datasets.GeneratorBasedBuilder):
+class CustomABSA(RowsBuilder):
     """Rows with id, text, target, aspect, label from csv or jsonl files; splits are those that have a file.
 
     Columns of the files are text, aspect, label and, optionally, target and id, see `read_rows`. Targets, aspects and
@@ -35,8 +30,7 @@ class CustomABSA(datasets.GeneratorBasedBuilder):
             `data_files`.
         absent_label: where given, each aspect for which a (text, target) of a file has no row gets a row with this
             label, and rows are sorted by text, target and aspect (in order of first appearance).
-        deduplicate: drop rows whose text stands in a later split too, see `drop_shared_texts`.
-        **kwargs: those of `datasets.DatasetBuilder` (`cache_dir`, ...).
+        **kwargs: those of `RowsBuilder`.
 
     Raises:
         FileNotFoundError: there is no such file, or none for train.
@@ -45,7 +39,6 @@ class CustomABSA(datasets.GeneratorBasedBuilder):
     """
 
     BUILDER_CONFIG_CLASS = CustomABSAConfig
-    VERSION = datasets.Version("1.0.0")
 
     def __init__(
         self,
@@ -53,71 +46,36 @@ class CustomABSA(datasets.GeneratorBasedBuilder):
         data_files: Mapping[str, str | Path] | None = None,
         data_dir: str | Path | None = None,
         absent_label: str | None = None,
-        deduplicate: bool = False,
         **kwargs,
     ):
         if (data_files is None) == (data_dir is None):
             raise ValueError(f"data_files={quoted(data_files)} and data_dir={quoted(data_dir)}: give one of the two")
-        if absent_label is not None and (fault_of(absent_label) or absent_label != absent_label.strip()):
-            raise ValueError(
-                f"absent_label={quoted(absent_label)} is empty or has blanks around it, or is no readable string; "
-                "write a label, or give None"
-            )
-        if not isinstance(deduplicate, bool):
-            raise ValueError(f"deduplicate={quoted(deduplicate)}: give True or False")
-        files = _named_files(data_files) if data_dir is None else _files_in(data_dir)
-        super().__init__(
-            hash=cache_key(files.values()),
-            files={split: str(file.absolute()) for split, file in files.items()},
-            absent_label=absent_label,
-            deduplicate=deduplicate,
-            **kwargs,
-        )
+        if absent_label is not None and checked_text(absent_label, "absent_label") != absent_label.strip():
+            raise ValueError(f"absent_label={quoted(absent_label)} has blanks around it; leave them out")
+        files = _named_files(data_files) if data_dir is None else _files_in(Path(data_dir))
+        super().__init__(data_files=files, absent_label=absent_label, **kwargs)
 
-    def _info(self) -> datasets.DatasetInfo:
-        return datasets.DatasetInfo()
-
-    def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
-        files = {split: Path(file) for split, file in self.config.files.items()}
-        # Read here: what is raised in _generate_examples reaches the caller wrapped in a DatasetGenerationError.
+    def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
         splits = {split: read_rows(file) for split, file in files.items()}
         absent_label = self.config.absent_label
-        names = {
-            "aspect": list(dict.fromkeys(row["aspect"] for row in splits["train"])),
-            "label": list(dict.fromkeys(row["label"] for row in splits["train"])),
-        }
+        names = {column: list(dict.fromkeys(row[column] for row in splits["train"])) for column in ("aspect", "label")}
         if absent_label is not None or "none" in names["label"]:
-            first = absent_label or "none"
-            names["label"] = [first, *(label for label in names["label"] if label != first)]
+            names["label"] = list(dict.fromkeys([absent_label or "none", *names["label"]]))
         for split, rows in splits.items():
             _check_known(files[split], files["train"], rows, names)
-        if absent_label is not None:
-            splits = {split: _complete(rows, names["aspect"], absent_label) for split, rows in splits.items()}
-        if self.config.deduplicate:
-            splits = drop_shared_texts(splits)
-        text = datasets.Value("string")
-        self.info.features = datasets.Features(
-            {"id": text, "text": text, "target": text}
-            | {column: datasets.ClassLabel(names=values) for column, values in names.items()}
-        )
-        return [
-            datasets.SplitGenerator(name=split, gen_kwargs={"rows": tuple(rows)}) for split, rows in splits.items()
-        ]
-
-    def _generate_examples(self, rows: tuple[dict, ...]) -> Iterator[tuple[int, dict]]:
-        for key, row in enumerate(rows):
-            yield key, {column: row[column] for column in self.info.features}
+            if absent_label is not None:
+                splits[split] = _complete(rows, names["aspect"], absent_label)
+        self.info.features = row_features(names["aspect"], names["label"])
+        columns = list(self.info.features)
+        return {split: [{column: row[column] for column in columns} for row in rows] for split, rows in splits.items()}
 
 
 def _named_files(data_files: Mapping[str, str | Path]) -> dict[str, Path]:
-    if not isinstance(data_files, Mapping) or "train" not in data_files or not data_files.keys() <= FILE_STEMS.keys():
-        given = list(data_files) if isinstance(data_files, Mapping) else data_files
+    if "train" not in data_files or not data_files.keys() <= FILE_STEMS.keys():
         raise ValueError(
-            f"data_files has {quoted(given)}: expected {{'train': path}}, with 'validation' and 'test' or without"
+            f"data_files has {quoted([*data_files])}: expected {{'train': path}}, with 'validation' and 'test' or "
+            "without"
         )
-    for split, file in data_files.items():
-        if not isinstance(file, str | PathLike):
-            raise ValueError(f"data_files[{split!r}]={quoted(file)}: give the path of one file, or leave it out")
     files = {split: Path(data_files[split]) for split in FILE_STEMS if split in data_files}
     for split, file in files.items():
         if file.suffix not in READERS:
@@ -127,10 +85,8 @@ def _named_files(data_files: Mapping[str, str | Path]) -> dict[str, Path]:
     return files
 
 
-def _files_in(data_dir: str | Path) -> dict[str, Path]:
-    if not isinstance(data_dir, str | PathLike) or not data_dir:
-        raise ValueError(f"data_dir={quoted(data_dir)}: give the path of a folder")
-    folder, files = Path(data_dir), {}
+def _files_in(folder: Path) -> dict[str, Path]:
+    files = {}
     for split, stems in FILE_STEMS.items():
         names = [stem + suffix for stem in stems for suffix in READERS]
         found = [folder / name for name in names if (folder / name).is_file()]
@@ -153,17 +109,12 @@ def _check_known(file: Path, train_file: Path, rows: list[dict], names: dict[str
 
 
 def _complete(rows: list[dict], aspects: list[str], absent_label: str) -> list[dict]:
-    row_of = {(row["id"], row["target"], row["aspect"]): row for row in rows}
-    texts = {row["id"]: row["text"] for row in rows}
-    targets_of = {}
+    by_id = {}
     for row in rows:
-        targets_of.setdefault(row["id"], {})[row["target"]] = None
+        by_id.setdefault(row["id"], {}).setdefault(row["target"], {})[row["aspect"]] = row
     return [
-        row_of.get(
-            (id_, target, aspect),
-            {"id": id_, "text": texts[id_], "target": target, "aspect": aspect, "label": absent_label},
-        )
-        for id_, targets in targets_of.items()
-        for target in targets
+        of_target.get(aspect) or {**next(iter(of_target.values())), "aspect": aspect, "label": absent_label}
+        for of_id in by_id.values()
+        for of_target in of_id.values()
         for aspect in aspects
     ]

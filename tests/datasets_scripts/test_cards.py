@@ -6,9 +6,7 @@ from itertools import combinations
 import pytest
 from huggingface_hub import DatasetCard
 
-from datasets_scripts import load_absa_dataset
-from datasets_scripts.semeval2014.reading import read_sentences as read_semeval2014
-from datasets_scripts.sentihood.sentihood import read_sentences as read_sentihood
+from datasets_scripts import SemEval2014, SentiHood, load_absa_dataset
 from datasets_scripts.splits import normalize_text
 
 
@@ -18,9 +16,20 @@ def card(repo_root):
 
 
 @pytest.fixture
-def sentihood_sentences(sentihood_dir):
-    files = {"train": "sentihood-train.json", "validation": "sentihood-dev.json", "test": "sentihood-test.json"}
-    return {split: read_sentihood(sentihood_dir / name, name) for split, name in files.items()}
+def load(shared_dir, rows_cache):
+    return lambda name, **options: load_absa_dataset(
+        name, data_dir=shared_dir / "data" / name, cache_dir=rows_cache, **options
+    )
+
+
+@pytest.fixture
+def read(shared_dir):
+    """Sentences of each file of a builder; and of SemEval-2014's second training file."""
+
+    def read_files(builder, name, files):
+        return {split: builder.read(shared_dir / "data" / name / file) for split, file in files.items()}
+
+    return read_files
 
 
 def table(card, first_header):
@@ -63,63 +72,42 @@ def test_header_is_complete(card, folder):
     assert data.task_categories == ["text-classification"]
 
 
-def test_sentihood_sizes(card, sentihood_dir, rows_cache):
-    splits = load_absa_dataset("sentihood", data_dir=sentihood_dir, cache_dir=rows_cache)
-    assert table(card("sentihood"), "split") == {split: size(rows) for split, rows in splits.items()}
-
-
-def test_sentihood_overlap(card, sentihood_sentences):
-    measured = {
-        f"{first}, {second}": overlap(sentihood_sentences[first], sentihood_sentences[second])
-        for first, second in combinations(sentihood_sentences, 2)
-    }
-    assert table(card("sentihood"), "splits") == measured
-
-
-def test_sentihood_deduplicated(card, sentihood_dir, rows_cache):
-    splits = load_absa_dataset("sentihood", data_dir=sentihood_dir, cache_dir=rows_cache, deduplicate=True)
-    measured = {split: (rows.num_rows,) for split, rows in splits.items()}
+def test_sizes(card, load):
+    sentihood = load("sentihood")
+    assert table(card("sentihood"), "split") == {split: size(rows) for split, rows in sentihood.items()}
+    deduplicated = load("sentihood", deduplicate=True)
+    measured = {split: (rows.num_rows,) for split, rows in deduplicated.items()}
     assert table(card("sentihood"), "split, deduplicated") == measured
-
-
-def test_sentihood_oddities(card, sentihood_sentences):
-    text = card("sentihood").text
-    train = {normalize_text(sentence["text"]) for sentence in sentihood_sentences["train"]}
-    assert f"train has {len(train)} distinct texts" in text
-    silent = sum(not sentence["opinions"] for split in sentihood_sentences.values() for sentence in split)
-    assert f"{silent} sentences of the three splits have no opinion" in text
-    assert all("LOCATION1" in sentence["text"] for split in sentihood_sentences.values() for sentence in split)
-
-
-def test_semeval2014_sizes(card, semeval2014_dir, rows_cache):
-    v1 = load_absa_dataset("semeval2014", data_dir=semeval2014_dir, cache_dir=rows_cache)
-    v2 = load_absa_dataset("semeval2014", data_dir=semeval2014_dir, cache_dir=rows_cache, version="v2")
+    v1, v2 = load("semeval2014"), load("semeval2014", version="v2")
     measured = {"train, v1": size(v1["train"]), "train, v2": size(v2["train"]), "test": size(v1["test"])}
     assert table(card("semeval2014"), "split") == measured
 
 
-def test_semeval2014_overlap_and_oddities(card, semeval2014_dir):
-    v1, v2, test = (
-        read_semeval2014(semeval2014_dir / name, name)
-        for name in ("Restaurants_Train.xml", "Restaurants_Train_v2.xml", "Restaurants_Test_Gold.xml")
-    )
-    assert table(card("semeval2014"), "splits") == {
-        "train v1, test": overlap(v1, test),
-        "train v2, test": overlap(v2, test),
-    }
+def test_sentihood_overlap_and_oddities(card, read):
+    splits = read(SentiHood, "sentihood", SentiHood.FILES)
+    measured = {f"{one}, {other}": overlap(splits[one], splits[other]) for one, other in combinations(splits, 2)}
+    assert table(card("sentihood"), "splits") == measured
+    text = card("sentihood").text
+    train = {normalize_text(sentence["text"]) for sentence in splits["train"]}
+    assert f"train has {len(train)} distinct texts" in text
+    sentences = [sentence for split in splits.values() for sentence in split]
+    silent = sum(not sentence["opinions"] for sentence in sentences)
+    assert f"{silent} sentences of the three splits have no opinion" in text
+    assert all("LOCATION1" in sentence["text"] for sentence in sentences)
+
+
+def test_semeval2014_overlap_and_oddities(card, read):
+    files = ("Restaurants_Train.xml", "Restaurants_Train_v2.xml", "Restaurants_Test_Gold.xml")
+    v1, v2, test = read(SemEval2014, "semeval2014", dict(enumerate(files))).values()
+    measured = {"train v1, test": overlap(v1, test), "train v2, test": overlap(v2, test)}
+    assert table(card("semeval2014"), "splits") == measured
     text = card("semeval2014").text
-    twice = [
-        sentence["id"]
-        for sentence in v1
-        if len(sentence["categories"]) > len({category["category"] for category in sentence["categories"]})
-    ]
+    twice = [s["id"] for s in v1 if len(s["categories"]) > len({c["category"] for c in s["categories"]})]
     assert f"Two training sentences (ids {' and '.join(twice)})" in text
-    repeated = len(v1) - len({normalize_text(sentence["text"]) for sentence in v1})
-    assert repeated == 9
+    assert len(v1) - len({normalize_text(sentence["text"]) for sentence in v1}) == 9
     assert "Nine training sentences repeat the text of another one" in text
     categories = {sentence["id"]: sentence["categories"] for sentence in v2}
-    changed = [s["id"] for s in v1 if s["id"] in categories and s["categories"] != categories[s["id"]]]
-    assert len(changed) == 2
+    assert sum(s["categories"] != categories[s["id"]] for s in v1 if s["id"] in categories) == 2
     assert "drops three sentences and changes the categories of two" in text
 
 

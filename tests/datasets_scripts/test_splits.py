@@ -1,11 +1,6 @@
 import pytest
 
-from datasets_scripts import load_absa_dataset
-from datasets_scripts.splits import drop_shared_texts, held_out, normalize_text
-
-
-def distinct_texts(rows):
-    return {normalize_text(text) for text in rows["text"]}
+from datasets_scripts.splits import drop_shared_texts, held_out, hold_out, normalize_text
 
 
 def test_normalize_text():
@@ -26,26 +21,8 @@ def test_drop_shared_texts():
         "validation": records("In validation"),
         "test": splits["test"],
     }
-
-
-def test_sentihood_shares_34_texts_between_train_and_test(sentihood_dir, rows_cache):
-    splits = load_absa_dataset("sentihood", data_dir=sentihood_dir, cache_dir=rows_cache)
-    assert len(distinct_texts(splits["train"]) & distinct_texts(splits["test"])) == 34
-
-
-@pytest.mark.parametrize("name", ["sentihood", "semeval2014"])
-def test_deduplicate_leaves_no_shared_text(shared_dir, rows_cache, name):
-    arguments = {"data_dir": shared_dir / "data" / name, "cache_dir": rows_cache}
-    if name == "semeval2014":
-        arguments["validation_fraction"] = 0.1
-    before = load_absa_dataset(name, **arguments)
-    after = load_absa_dataset(name, **arguments, deduplicate=True)
-    train, validation, test = (distinct_texts(after[split]) for split in ("train", "validation", "test"))
-    assert not train & validation
-    assert not train & test
-    assert not validation & test
-    assert after["test"].num_rows == before["test"].num_rows
-    assert train == distinct_texts(before["train"]) - distinct_texts(before["validation"]) - test
+    with pytest.raises(ValueError, match="deduplicate=True leaves nothing of 'train'"):
+        drop_shared_texts({"train": records("A"), "test": records("a")})
 
 
 def test_what_is_held_out_depends_on_keys_and_seed_only():
@@ -56,3 +33,17 @@ def test_what_is_held_out_depends_on_keys_and_seed_only():
     # Without two keys that were kept, the same five are the smallest still (0.28 * 18 = 5.04).
     kept = [key for key in keys if key not in chosen]
     assert held_out([key for key in keys if key not in kept[:2]], 0.28, seed=3) == chosen
+
+
+def test_hold_out():
+    splits = {split: [{"id": f"{split}{number}"} for number in range(10)] for split in ("train", "test")}
+    held = hold_out(splits, 0.2, seed=0)
+    assert {split: len(sentences) for split, sentences in held.items()} == {"train": 8, "validation": 2, "test": 10}
+    assert sorted(held["train"] + held["validation"], key=str) == splits["train"]
+    assert hold_out(splits, 0, seed=0) == splits
+
+
+@pytest.mark.parametrize(("fraction", "count"), [(-0.1, -1), (0.01, 0), (1, 10), (2.0, 20)])
+def test_hold_out_of_nothing_or_all(fraction, count):
+    with pytest.raises(ValueError, match=rf"validation_fraction={fraction} of 10 training texts is {count}: choose"):
+        hold_out({"train": [{"id": str(number)} for number in range(10)]}, fraction, seed=0)

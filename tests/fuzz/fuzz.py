@@ -9,85 +9,63 @@ from then on.
 """
 
 import argparse
+import multiprocessing
+import os
 import re
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parents[1] / "build" / "fuzz"
-OURS = ["absa", "datasets_scripts", "convert_checkpoint", "tables"]
-READ_BY = ["json", "csv", "yaml"]
-LONGEST = 4096  # bytes of a file
-MEGABYTES = 4096  # a reader that takes more memory is a finding
-SECONDS_OF_A_FILE = 20  # or more time
+CODE = ["absa", "datasets_scripts", "convert_checkpoint", "tables", "json", "csv", "yaml"]
+LIMITS = ["-max_len=4096", "-rss_limit_mb=4096", "-timeout=20"]  # bytes of a file; what a file may take, in MB and s
 
 
-def fuzz(name: str, seconds: int):
-    """Runs in a process of its own, which ends with it."""
+def fuzz(name: str, seconds: int, log: Path):
+    """Runs in a process of its own, which ends with it, and whose errors go into the log."""
     import atheris
 
-    with atheris.instrument_imports(include=[*OURS, *READ_BY]):
+    with log.open("w") as output:
+        os.dup2(output.fileno(), sys.stderr.fileno())
+    with atheris.instrument_imports(include=CODE):
         from readers import READERS, give
 
-    reader = READERS[name]
-    folder = BUILD / name
     for kept in ("corpus", "findings", "seeds"):
-        (folder / kept).mkdir(parents=True, exist_ok=True)
-    for number, seed in enumerate(reader.seeds):
-        (folder / "seeds" / str(number)).write_bytes(seed)
-    options = {
-        "max_total_time": seconds,
-        "max_len": LONGEST,
-        "rss_limit_mb": MEGABYTES,
-        "timeout": SECONDS_OF_A_FILE,
-        "artifact_prefix": f"{folder / 'findings'}/",
-        "print_final_stats": 1,
-    }
-    starts = [folder / "corpus", folder / "seeds", HERE / "findings" / name]
+        (BUILD / name / kept).mkdir(parents=True, exist_ok=True)
+    for number, seed in enumerate(READERS[name].seeds):
+        (BUILD / name / "seeds" / str(number)).write_bytes(seed)
+    options = [*LIMITS, f"-max_total_time={seconds}", f"-artifact_prefix={BUILD / name}/findings/"]
+    starts = [BUILD / name / "corpus", BUILD / name / "seeds", HERE / "findings" / name]
     with tempfile.TemporaryDirectory() as working:
         atheris.Setup(
-            [
-                sys.argv[0],
-                *(f"-{option}={value}" for option, value in options.items()),
-                *(str(start) for start in starts if start.is_dir()),
-            ],
-            lambda content: give(reader, Path(working), content),
+            [sys.argv[0], "-print_final_stats=1", *options, *(str(start) for start in starts if start.is_dir())],
+            lambda content: give(READERS[name], Path(working), content),
         )
         atheris.Fuzz()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("readers", nargs="*", help="which (default: all of them)")
-    parser.add_argument("--seconds", type=int, default=60, help="for each reader (default: 60)")
-    parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.alone:
-        return fuzz(arguments.readers[0], arguments.seconds)
-
     from readers import READERS
 
-    if unknown := set(arguments.readers) - set(READERS):
-        parser.error(f"readers {sorted(unknown)} are unknown: give some of {', '.join(READERS)}")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("readers", nargs="*", metavar="reader", help=f"of {', '.join(READERS)} (default: all of them)")
+    parser.add_argument("--seconds", type=int, default=60, help="for each reader (default: 60)")
+    arguments = parser.parse_args()
+    BUILD.mkdir(parents=True, exist_ok=True)
     found = False
     for name in arguments.readers or READERS:
-        BUILD.mkdir(parents=True, exist_ok=True)
         log = BUILD / f"{name}.log"
-        with log.open("w") as output:
-            words = [sys.executable, __file__, name, "--seconds", str(arguments.seconds), "--alone"]
-            status = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
+        process = multiprocessing.get_context("spawn").Process(target=fuzz, args=(name, arguments.seconds, log))
+        process.start()
+        process.join()
         written = log.read_text(errors="replace")
-        runs = re.search(r"number_of_executed_units: (\d+)", written)
-        reached = re.findall(r"cov: (\d+)", written)
-        found = found or status != 0
-        print(
-            f"{name}: {int(runs[1]) if runs else 0:,} files, {reached[-1] if reached else 0} places reached"
-            + (f", A FINDING: see {log}" if status else ""),
-            flush=True,
-        )
-    sys.exit(1 if found else 0)
+        (files,) = re.findall(r"number_of_executed_units: (\d+)", written) or ["0"]
+        reached = (re.findall(r"cov: (\d+)", written) or ["0"])[-1]
+        found = found or process.exitcode != 0
+        finding = f", A FINDING: see {log}" if process.exitcode else ""
+        print(f"{name}: {int(files):,} files, {reached} places reached{finding}", flush=True)
+    sys.exit(found)
 
 
 if __name__ == "__main__":

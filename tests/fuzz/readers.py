@@ -6,8 +6,8 @@
 import io
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,17 +17,15 @@ from absa import corpus
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
 from absa.training.arguments import parse_arguments
+from datasets_scripts import SemEval2014, SentiHood
 from datasets_scripts.custom_absa.reading import read_rows
-from datasets_scripts.semeval2014 import reading as semeval2014
-from datasets_scripts.sentihood import sentihood
 
 COLUMNS = corpus.Columns("text", "id")
 SHARD_SIZE = 2
 LONGEST_MESSAGE = 2000  # characters; the path is in it
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(NamedTuple):
     """A reader, the name that its files have, and files that it takes."""
 
     read: Callable[[Path], None]
@@ -46,25 +44,21 @@ def read_corpus(file: Path):
     assert all(isinstance(row.text, str) and row.id for row in rows if isinstance(row, corpus.Row))
 
 
-def read_custom(file: Path):
-    rows = read_rows(file)
+def check_rows(rows: list[dict]):
     keys = [(row["id"], row["target"], row["aspect"]) for row in rows]
     assert len(set(keys)) == len(keys)
-    assert all(row[name].strip() for row in rows for name in ("id", "text", "aspect", "label"))
-    assert all(isinstance(row["target"], str) for row in rows)
+    for row in rows:
+        assert all(row[name].strip() for name in ("id", "text", "aspect", "label"))
+        row["text"].encode()
 
 
-def read_sentihood(file: Path):
-    sentences = sentihood.read_sentences(file, file.name)
-    rows = [row for sentence in sentences for row in sentihood.label_rows(sentence)]
-    assert len({(row["id"], row["target"], row["aspect"]) for row in rows}) == len(rows)
-
-
-def read_semeval2014(file: Path):
-    for sentence in semeval2014.read_sentences(file, file.name):
-        assert sentence["text"].strip()
-        for term in sentence["terms"]:
+def read_sentences(builder: type, file: Path):
+    sentences = builder.read(file)
+    assert sentences
+    for sentence in sentences:
+        for term in sentence.get("terms", []):
             assert sentence["text"][term["from"] : term["to"]] == term["term"]
+    check_rows([row for sentence in sentences for row in builder.rows(sentence)])
 
 
 def read_recipe(file: Path):
@@ -98,55 +92,41 @@ def packed(columns: dict) -> bytes:
     return file.getvalue()
 
 
-CSV = 'id,text,target,aspect,label\n1,"Good, ""fresh"" soup",,food,positive\n2,"Two\nlines",soup,price,none\n'
-RECORDS = [
-    {"id": 1, "text": "Good soup", "target": "", "aspect": "food", "label": "positive"},
-    {"id": "b", "text": "So är es \ud83d\ude00", "target": "it", "aspect": "price", "label": "none"},
-]
-JSONL = "".join(json.dumps(record) + "\n" for record in RECORDS)
-SENTIHOOD = json.dumps(
-    [
-        {
-            "id": 7,
-            "text": "LOCATION1 is dear, LOCATION2 not",
-            "opinions": [{"sentiment": "Negative", "aspect": "price", "target_entity": "LOCATION1"}],
-        },
-        {"id": 8, "text": "I like LOCATION1", "opinions": []},
-    ]
-)
-SEMEVAL2014 = """<?xml version="1.0" encoding="UTF-8"?>
+CSV = b'id,text,target,aspect,label\n1,"Good, ""fresh"" soup",,food,positive\n2,"Two\nlines",soup,price,none\n'
+JSONL = b"""{"id": 1, "text": "Good soup", "target": "", "aspect": "food", "label": "positive"}
+{"id": "b", "text": "So \\u00e4r es \\ud83d\\ude00", "target": "it", "aspect": "price", "label": "none"}
+"""
+SENTIHOOD = b"""[{"id": 7, "text": "LOCATION1 is dear, LOCATION2 not",
+  "opinions": [{"sentiment": "Negative", "aspect": "price", "target_entity": "LOCATION1"}]},
+ {"id": 8, "text": "I like LOCATION1", "opinions": []}]"""
+SEMEVAL2014 = b"""<?xml version="1.0" encoding="UTF-8"?>
 <sentences><sentence id="1"><text>Good soup &amp; tea</text>
 <aspectTerms><aspectTerm term="soup" polarity="positive" from="5" to="9"/></aspectTerms>
 <aspectCategories><aspectCategory category="food" polarity="positive"/></aspectCategories></sentence>
 <sentence id="2"><text>Noisy</text></sentence></sentences>"""
-RECIPE = """# a run of two seeds, each for as long as it takes to see whether the rate is right
+RECIPE = b"""# a run of two seeds, each for as long as it takes to see whether the rate is right
 dataset: sentihood
 learning_rate: 1e-3
 seeds: [1, 2]
 bf16: false
 lr_scheduler_kwargs: {power: 2}
 """
-METRIC_ROWS = json.dumps(
-    [
-        [{"id": "1", "target": "", "aspect": "food", "probabilities": [0.25, 0.5, 0.25]}],
-        [{"id": "1", "target": "", "aspect": "food", "label": "good"}],
-    ]
-)
+METRIC_ROWS = b"""[[{"id": "1", "target": "", "aspect": "food", "probabilities": [0.25, 0.5, 0.25]}],
+ [{"id": "1", "target": "", "aspect": "food", "label": "good"}]]"""
+PARQUET = packed({"id": ["1", "2", "3"], "text": ["a", None, "c"]})
 READERS = {
-    "annotate_csv": Reader(read_corpus, "texts.csv", (CSV.encode(), "\ufeffid,text\r\n1,a\r\n".encode())),
-    "annotate_jsonl": Reader(read_corpus, "texts.jsonl", (JSONL.encode(), b'{"id": 1, "text": "a"}\r\n\n[1]\n')),
-    "annotate_parquet": Reader(
-        read_corpus, "texts.parquet", (packed({"id": ["1", "2", "3"], "text": ["a", None, "c"]}),)
+    "annotate_csv": Reader(read_corpus, "texts.csv", (CSV, b"\xef\xbb\xbfid,text\r\n1,a\r\n")),
+    "annotate_jsonl": Reader(read_corpus, "texts.jsonl", (JSONL, b'{"id": 1, "text": "a"}\r\n\n[1]\n')),
+    "annotate_parquet": Reader(read_corpus, "texts.parquet", (PARQUET,)),
+    "custom_csv": Reader(
+        lambda file: check_rows(read_rows(file)), "train.csv", (CSV, b"\xef\xbb\xbftext,aspect,label\r\na,b,c\r\n")
     ),
-    "custom_csv": Reader(read_custom, "train.csv", (CSV.encode(), "\ufefftext,aspect,label\r\na,b,c\r\n".encode())),
-    "custom_jsonl": Reader(read_custom, "train.jsonl", (JSONL.encode(),)),
-    "sentihood": Reader(read_sentihood, "sentihood-train.json", (SENTIHOOD.encode(),)),
-    "semeval2014": Reader(read_semeval2014, "Restaurants_Train.xml", (SEMEVAL2014.encode(),)),
-    "space_table": Reader(
-        read_table, "texts.csv", (b'text,stars\n"Good, ""fresh"" soup",5\nDear,\n',), names_file=False
-    ),
-    "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE.encode(), b"seeds: &s [1]\nlogging_steps: 5\n")),
-    "metric_rows": Reader(read_metric_rows, "rows.json", (METRIC_ROWS.encode(),), names_file=False),
+    "custom_jsonl": Reader(lambda file: check_rows(read_rows(file)), "train.jsonl", (JSONL,)),
+    "sentihood": Reader(lambda file: read_sentences(SentiHood, file), "sentihood-train.json", (SENTIHOOD,)),
+    "semeval2014": Reader(lambda file: read_sentences(SemEval2014, file), "Restaurants_Train.xml", (SEMEVAL2014,)),
+    "space_table": Reader(read_table, "texts.csv", (b'text,stars\n"Good, ""fresh"" soup",5\nDear,\n',), False),
+    "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE, b"seeds: &s [1]\nlogging_steps: 5\n")),
+    "metric_rows": Reader(read_metric_rows, "rows.json", (METRIC_ROWS,), False),
 }
 
 
@@ -163,13 +143,12 @@ def give(reader: Reader, folder: Path, content: bytes) -> bool:
     file.write_bytes(content)
     try:
         reader.read(file)
+        return True
     except (ValueError, OSError) as error:
         # Errors of libraries are ValueErrors too: ours are exactly that class, and say which file it is.
         if type(error) not in (ValueError, OSError, corpus.BadRowError):
             raise
-        if reader.names_file and reader.file_name not in str(error):
-            raise AssertionError(f"no file is named: {error}") from error
-        if len(str(error)) > LONGEST_MESSAGE:
-            raise AssertionError(f"a message of {len(str(error))} characters") from error
-        return False
-    return True
+        told = str(error)
+    assert not reader.names_file or reader.file_name in told, f"no file is named: {told}"
+    assert len(told) <= LONGEST_MESSAGE
+    return False

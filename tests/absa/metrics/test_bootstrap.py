@@ -32,19 +32,17 @@ def test_bounds_draw_whole_ids(ids, resamples):
 
 
 def test_bounds_are_the_percentiles_of_the_resamples():
-    values = np.arange(40.0)
     seen = []
 
     def figures_of(groups):
-        seen.append(float(values[groups].mean()))
+        seen.append(float(groups.mean()))
         return {"mean": seen[-1]}
 
     ids = [f"{number:02}" for number in range(40)]
     bounded = with_bounds(figures_of, ids, bootstrap=200, seed=3)
-    assert list(bounded) == ["mean", "mean_low", "mean_high"]
-    assert bounded["mean"] == 19.5
-    assert [bounded["mean_low"], bounded["mean_high"]] == np.percentile(seen[1:], [2.5, 97.5]).tolist()
-    assert bounded["mean_low"] < 19.5 < bounded["mean_high"]
+    low, high = np.percentile(seen[1:], [2.5, 97.5])
+    assert bounded == {"mean": 19.5, "mean_low": low, "mean_high": high}
+    assert low < 19.5 < high
     assert with_bounds(figures_of, ids, bootstrap=200, seed=3) == bounded
     assert with_bounds(figures_of, ids, bootstrap=200, seed=4) != bounded
 
@@ -58,14 +56,13 @@ def test_undefined_resamples_are_left_out_silently():
         bounded = with_bounds(figures_of, ["a", "b"], bootstrap=30, seed=0)
     # Group 0 is drawn once (1/1), twice (1/2) or, left out, never.
     assert (bounded["share_low"], bounded["share_high"]) == (0.5, 1.0)
-    assert np.isnan(bounded["never_low"])
-    assert np.isnan(bounded["never_high"])
+    assert np.isnan([bounded["never_low"], bounded["never_high"]]).all()
 
 
-@pytest.mark.parametrize("value", [-1, 2.5, None, True, "3", [3]])
+@pytest.mark.parametrize("value", [-1, 2.5, None, True, "3"])
 @pytest.mark.parametrize("name", ["bootstrap", "seed"])
 def test_bad_options(name, value):
-    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}: give") + ".*an integer of at least 0"):
+    with pytest.raises(ValueError, match=re.escape(f"{name}={value!r}: give an integer of at least 0")):
         with_bounds(lambda groups: {}, ["a"], **{"bootstrap": 0, "seed": 0, name: value})
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, precision_recall_fscore_support
 
-from absa.metrics.custom_absa import DegenerateScoreWarning, absa_scores
+from absa.metrics.custom_absa import absa_scores
+from absa.metrics.ratios import DegenerateScoreWarning
 
 LABELS = ("none", "good", "bad")
 

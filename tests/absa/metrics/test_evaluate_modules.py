@@ -23,7 +23,7 @@ GOLD = ["positive", "negative", "none", "none", "negative", "none", "positive", 
 LIKELY = [[0.2, 0.7, 0.1], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.5, 0.4, 0.1]] * 2
 REFERENCES = [key | {"label": label} for key, label in zip(KEYS, GOLD, strict=True)]
 PREDICTIONS = [key | {"probabilities": row} for key, row in zip(KEYS, LIKELY, strict=True)]
-quietly = pytest.mark.filterwarnings("ignore::absa.metrics.sentihood.DegenerateScoreWarning")
+quietly = pytest.mark.filterwarnings("ignore::absa.metrics.ratios.DegenerateScoreWarning")
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ def test_a_flat_folder_stands_alone(tmp_path):
 @quietly
 def test_compute_equals_the_plain_function_in_any_order(metric):
     columns = {f"{field}s": [row[field] for row in REFERENCES] for field in ("id", "target", "aspect", "label")}
-    plain = sentihood_scores(**columns, probabilities=LIKELY, bootstrap=3, seed=1)
-    assert plain["strict_accuracy"] == 0.5
     options = {"bootstrap": 3, "seed": 1}
+    plain = sentihood_scores(**columns, probabilities=LIKELY, **options)
+    assert plain["strict_accuracy"] == 0.5
     assert str(metric.compute(predictions=PREDICTIONS[::-1], references=REFERENCES, **options)) == str(plain)
     # Batches need not hold the same keys, and rows may be added one by one.
     metric.add_batch(predictions=PREDICTIONS[:4], references=REFERENCES[4:])
@@ -90,7 +90,8 @@ def test_compute_equals_the_plain_function_in_any_order(metric):
     # Other fields are ignored, and tensors are rows of numbers.
     predictions = [row | {"probabilities": torch.tensor(row["probabilities"]).double(), "n": 1} for row in PREDICTIONS]
     references = [row | {"opinions": []} for row in REFERENCES]
-    assert str(metric.compute(predictions=predictions, references=references, **options)) == str(plain)
+    metric.add_batch(predictions=predictions, references=references)
+    assert str(metric.compute(**options)) == str(plain)
 
 
 P, R = PREDICTIONS[0], REFERENCES[0]
@@ -98,21 +99,17 @@ SURE_OF_STRINGS = P | {"probabilities": ["1", "0", "0"]}
 
 
 @pytest.mark.parametrize(
-    ("predictions", "references", "message"),
+    ("predictions", "references", "told"),
     [
         (PREDICTIONS[1:], REFERENCES, r"predictions lack 1 of the 8 keys .*\('0', 'LOCATION1', 'general'\)"),
-        (PREDICTIONS, [*REFERENCES, REFERENCES[5]], r"references: the key \('1', 'LOCATION1', 'price'\).*2 times"),
-        (PREDICTIONS, [R | {"id": "a\ud800"}], r"references\[0\]: the key \('a\\ud800', 'LOCATION1', 'general'\)"),
-        (PREDICTIONS, None, r"references=None \(NoneType\): give a list of dicts with \['id'"),
-        (PREDICTIONS, [R | {"label": ["none"]}, *REFERENCES[1:]], r"unknown label \['none'\] for \('0'"),
         ([SURE_OF_STRINGS, *PREDICTIONS[1:]], REFERENCES, r"\['1', '0', '0'\] for .* are no row of numbers"),
         ([], [], "there are no rows"),
         (PREDICTIONS[:3], REFERENCES[:3], r"no row for aspects \['safety'\] of \(id, target\) \('0', 'LOCATION1'\)"),
     ],
 )
 @quietly
-def test_rows_that_do_not_match(metric, tmp_path, predictions, references, message):
-    with pytest.raises(ValueError, match=message):
+def test_rows_that_do_not_match(metric, tmp_path, predictions, references, told):
+    with pytest.raises(ValueError, match=told):
         metric.compute(predictions=predictions, references=references)
     # The rows did not reach the disk, and the same object still works.
     assert not list(tmp_path.rglob("*.arrow"))
@@ -120,24 +117,17 @@ def test_rows_that_do_not_match(metric, tmp_path, predictions, references, messa
 
 
 @pytest.mark.parametrize(
-    ("prediction", "reference", "message"),
+    ("prediction", "reference", "told"),
     [
-        ([P], R, r"predictions\[0\]=\[{'aspect': .*}\] \(list\): give a dict with"),
-        (P, KEYS[0], r"references\[0\] has no 'label'"),
+        ([P], R, r"predictions\[0\]=\[{'aspect': .*}\] \(list\) has no 'id': give a dict with"),
+        (P, KEYS[0], r"references\[0\]={.*} \(dict\) has no 'label'"),
         (P | {"aspect": None}, R, r"predictions\[0\]: the key \('0', 'LOCATION1', None\) must be three strings"),
         (SURE_OF_STRINGS, R, r"the probabilities \['1', '0', '0'\] for .* are no row of numbers"),
     ],
 )
-def test_rows_that_cannot_be_collected(metric, tmp_path, prediction, reference, message):
-    with pytest.raises(ValueError, match=message):
+def test_rows_that_cannot_be_collected(metric, tmp_path, prediction, reference, told):
+    with pytest.raises(ValueError, match=told):
         metric.add(prediction=prediction, reference=reference)
-    assert not list(tmp_path.rglob("*.arrow"))
-
-
-@pytest.mark.parametrize(("name", "value"), [("bootstrap", -1), ("bootstrap", "3"), ("seed", 1.5)])
-def test_options_are_checked_before_rows_reach_the_disk(metric, tmp_path, name, value):
-    with pytest.raises(ValueError, match=f"^{name}={value!r}: give"):
-        metric.compute(predictions=PREDICTIONS, references=REFERENCES, **{name: value})
     assert not list(tmp_path.rglob("*.arrow"))
 
 
@@ -153,8 +143,6 @@ def test_absa_compute_passes_its_options_on(tmp_path):
     )
     with pytest.raises(ValueError, match="labels=None: name two or more labels"):
         metric.compute(**rows)
-    with pytest.raises(ValueError, match="none_label='none' is not one of the labels"):
-        metric.compute(**rows, labels=["good", "bad"])
 
 
 def test_undefined_figures_warn_through_the_wrapper(metric):
@@ -163,4 +151,4 @@ def test_undefined_figures_warn_through_the_wrapper(metric):
         scores = metric.compute(predictions=PREDICTIONS, references=REFERENCES)
     undefined = {name for name, value in scores.items() if math.isnan(value)}
     assert "aspect_auc" in undefined
-    assert undefined == {str(warning.message).split(" is NaN")[0] for warning in caught} & set(scores)
+    assert undefined == {str(warning.message).split(" is NaN")[0] for warning in caught}

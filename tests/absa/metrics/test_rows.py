@@ -1,15 +1,17 @@
 """Rows: joined by key, checked and sorted."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
-from scipy.sparse import csr_matrix
 
 from absa.metrics.rows import join_rows, sorted_rows
 
 LABELS = ("none", "positive", "negative")
 KEY = {"id": "1", "target": "", "aspect": "food"}
-SECOND = r"\('1', 'b', 'food'\)"
+SECOND = "('1', 'b', 'food')"
+LONG = "x" * 1_000_000
 
 
 def three_rows(**changes):
@@ -53,88 +55,60 @@ def test_probabilities_may_miss_one_by_a_thousandth():
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "told"),
     [
-        ({"ids": ["1"]}, r"unequal lengths \{'ids': 1, 'targets': 3"),
-        ({"ids": ["2", 1, 3]}, r"rows\[1\]: the key \(1, 'b', 'food'\) must be three strings"),
-        ({"ids": ["2", "1", "a\ud83d"]}, r"rows\[2\]: the key \('a\\ud83d', 'a', 'food'\).*without half surrogate"),
-        ({"targets": [None, "b", "a"]}, r"the key \('2', None, 'food'\) must be three strings.*use '' for no target"),
-        ({"targets": ["", "a", "a"]}, r"the key \('1', 'a', 'food'\).* is given 2 times"),
-        ({"labels": ["none", "Positive", "none"]}, rf"unknown label 'Positive' for {SECOND}: use one of \['"),
-        ({"labels": ["none", ["none"], "none"]}, rf"unknown label \['none'\] for {SECOND}: use one of \['"),
-        ({"labels": ["none", 0, "none"]}, rf"unknown label 0 for {SECOND}"),
-        ({"probabilities": [[0.5, 0.5]] * 3}, r"for \('2', '', 'food'\) have the shape \(2,\): give 3 numbers"),
-        ({"labels": "abc"}, r"^labels='abc' \(str\): give a list, one entry per row"),
-        ({"labels": {"none"}}, r"^labels={'none'} \(set\): give a list"),
-        ({"labels": iter(LABELS)}, r"^labels=<.*> \(tuple_iterator\): give a list"),
-        ({"probabilities": np.array(0.5)}, r"^probabilities=array\(0.5\) \(ndarray\): give a list"),
-        ({"probabilities": csr_matrix([[1.0]])}, r"^probabilities=<.*> \(csr_matrix\): give a list"),
-        ({"ids": [], "targets": [], "aspects": [], "labels": [], "probabilities": []}, "there are no rows"),
+        ({"ids": ["1"]}, "unequal lengths {'ids': 1, 'targets': 3"),
+        ({"ids": ["2", 1, 3]}, "rows[1]: the key (1, 'b', 'food') must be three strings"),
+        ({"ids": ["2", "1", "a\ud83d"]}, "rows[2]: the key ('a\\ud83d', 'a', 'food') must be three strings"),
+        ({"targets": [None, "b", "a"]}, "rows[0]: the key ('2', None, 'food') must be three strings"),
+        ({"targets": ["", "a", "a"]}, "rows[2]: the key ('1', 'a', 'food') ('id', 'target', 'aspect') is given twice"),
+        ({"ids": [LONG] * 3, "targets": ["", "a", "a"]}, "is given twice: keep one row for each key"),
+        ({"labels": ["none", "Positive", "none"]}, f"unknown label 'Positive' for {SECOND}: use one of ['none', "),
+        ({"labels": ["none", ["none"], "none"]}, f"unknown label ['none'] for {SECOND}"),
+        ({"labels": LONG}, "labels='xxx"),
+        ({"labels": {"none"}}, "labels={'none'} (set): give a list, one entry per row"),
+        ({"labels": iter(LABELS)}, "(tuple_iterator): give a list"),
+        ({column: [] for column in three_rows() if column != "label_names"}, "there are no rows"),
     ],
+    ids=lambda value: "" if isinstance(value, str) else "-".join(value),
 )
-def test_bad_rows_are_named(changes, message):
-    with pytest.raises(ValueError, match=message):
-        sorted_rows(**three_rows(**changes))
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        0.5,
-        ["1", "0", "0"],
-        [None, 0, 1],
-        [True, False, False],
-        [[1, 0, 0]],
-        [[1], 0, 0],
-        [10**400, 0, 0],
-        csr_matrix([[1, 0, 0]]),
-        torch.tensor([1.0, 0, 0], requires_grad=True),
-        torch.tensor([1.0, 0, 0], dtype=torch.bfloat16),
-        torch.zeros(3, device="meta"),
-    ],
-    ids=lambda row: f"{type(row).__name__}-{row!r}"[:40],
-)
-def test_probabilities_that_are_no_numbers(row):
-    message = f"(?s)^the probabilities .* for {SECOND} are no row of numbers: give a list or an array of floats"
-    with pytest.raises(ValueError, match=message):
-        sorted_rows(**three_rows(probabilities=[[1, 0, 0], row, [1, 0, 0]]))
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        [float("nan"), 0, 1],
-        [float("inf"), float("-inf"), 0],
-        [1, -1e-12, 0],
-        [0.5, 0.4, 0.098],
-        [1e308, 1e308, 0],
-    ],
-    ids=repr,
-)
-@pytest.mark.filterwarnings("error")  # numpy's of overflow
-def test_probabilities_that_are_no_distribution(row):
-    message = f"for {SECOND} are not at least 0 with a sum of 1 within 0.001: give the softmax"
-    with pytest.raises(ValueError, match=message):
-        sorted_rows(**three_rows(probabilities=[[1, 0, 0], row, [1, 0, 0]]))
-
-
-LONG = "x" * 1_000_000
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"ids": [LONG, LONG, LONG], "targets": ["", "a", "a"]},
-        {"labels": LONG},
-        {"probabilities": [[LONG] * 20] * 3},
-        {"probabilities": [[0.5] * 1000] * 3, "label_names": [f"{number}{LONG}" for number in range(20)]},
-    ],
-    ids=lambda changes: "-".join(changes),
-)
-def test_messages_stay_short(changes):
-    with pytest.raises(ValueError, match=r"use|give|keep") as error:
+def test_bad_rows_are_named(changes, told):
+    with pytest.raises(ValueError, match=re.escape(told)) as error:
         sorted_rows(**three_rows(**changes))
     assert len(str(error.value)) < 1200
+
+
+NO_NUMBERS = "are no row of numbers: give a list or an array of floats"
+NO_DISTRIBUTION = "are not 3 numbers of at least 0 with a sum of 1 within 0.001: give the softmax"
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (0.5, NO_NUMBERS),
+        (["1", "0", "0"], NO_NUMBERS),
+        ([True, False, False], NO_NUMBERS),
+        ([[1], 0, 0], NO_NUMBERS),
+        ([10**400, 0, 0], NO_NUMBERS),
+        ([LONG] * 20, NO_NUMBERS),
+        (torch.tensor([1.0, 0, 0], requires_grad=True), NO_NUMBERS),
+        (torch.tensor([1.0, 0, 0], dtype=torch.bfloat16), NO_NUMBERS),
+        (torch.zeros(3, device="meta"), NO_NUMBERS),
+        ([0.5, 0.5], NO_DISTRIBUTION),
+        ([0.01] * 1000, NO_DISTRIBUTION),
+        ([float("nan"), 0, 1], NO_DISTRIBUTION),
+        ([float("inf"), float("-inf"), 0], NO_DISTRIBUTION),
+        ([1, -1e-12, 0], NO_DISTRIBUTION),
+        ([0.5, 0.4, 0.098], NO_DISTRIBUTION),
+        ([1e308, 1e308, 0], NO_DISTRIBUTION),
+    ],
+    ids=lambda value: f"{type(value).__name__}-{value!r}"[:40],
+)
+@pytest.mark.filterwarnings("error")  # numpy's of overflow
+def test_probabilities_that_are_none(row, told):
+    with pytest.raises(ValueError, match=re.escape(f"for {SECOND} {told}")) as error:
+        sorted_rows(**three_rows(probabilities=[[1, 0, 0], row, [1, 0, 0]]))
+    assert len(str(error.value)) < 2000
 
 
 def test_rows_are_joined_by_key():
@@ -152,32 +126,32 @@ def test_rows_are_joined_by_key():
 
 
 @pytest.mark.parametrize(
-    ("predicted", "gold", "message"),
+    ("predicted", "gold", "told"),
     [
-        ("12", "123", r"^predictions lack 1 of the 3 keys .* of references, first \('3', '', 'food'\): give one"),
+        ("12", "143", r"^predictions lack 2 of the 3 keys .* of references, first \('3', '', 'food'\): give one"),
         ("312", "12", r"^references lack 1 of the 3 keys .* of predictions, first \('3', '', 'food'\): drop the"),
-        ("121", "12", r"^predictions: the key \('1', '', 'food'\).* is given 2 times: keep one row for each key"),
-        ("12", "122", r"^references: the key \('2', '', 'food'\).* is given 2 times"),
+        ("121", "12", r"^predictions\[2\]: the key \('1', '', 'food'\).* is given twice: keep one row for each key"),
+        ("12", "122", r"^references\[2\]: the key \('2', '', 'food'\).* is given twice"),
     ],
 )
-def test_keys_that_do_not_match(predicted, gold, message):
+def test_keys_that_do_not_match(predicted, gold, told):
     predictions = [KEY | {"id": id, "probabilities": [1, 0]} for id in predicted]
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=told):
         join_rows(predictions, [KEY | {"id": id, "label": "a"} for id in gold])
 
 
 @pytest.mark.parametrize("side", ["predictions", "references"])
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("rows", "told"),
     [
         (None, r"=None \(NoneType\): give a list of dicts with \['id', 'target', 'aspect', '"),
         (iter([KEY]), r"=<list_iterator .*> \(list_iterator\): give a list of dicts"),
-        ([None], r"\[0\]=None \(NoneType\): give a dict with \['id'"),
-        ([KEY], r"\[0\] has no '(probabilities|label)'"),
+        ([None], r"\[0\]=None \(NoneType\) has no 'id': give a dict with \['id'"),
+        ([KEY], r"\[0\]={.*} \(dict\) has no '(probabilities|label)': give a dict"),
     ],
     ids=["none", "iterator", "no row", "no value"],
 )
-def test_sides_that_are_no_rows(side, rows, message):
+def test_sides_that_are_no_rows(side, rows, told):
     sides = {"predictions": [KEY | {"probabilities": [1, 0]}], "references": [KEY | {"label": "a"}]}
-    with pytest.raises(ValueError, match=f"^{side}{message}"):
+    with pytest.raises(ValueError, match=f"^{side}{told}"):
         join_rows(**sides | {side: rows})

@@ -5,41 +5,34 @@ import math
 import numpy as np
 import pytest
 
-from absa.metrics.semeval2014 import ASPECTS, LABELS, DegenerateScoreWarning, semeval2014_scores
+from absa.metrics import semeval2014
+from absa.metrics.ratios import DegenerateScoreWarning
+from absa.metrics.semeval2014 import LABELS, semeval2014_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::absa.metrics.ratios.DegenerateScoreWarning")
-
-
-def as_rows(sentences):
-    """{id: {aspect: (label, probabilities)}} as columns; aspects left out are none, and sure to be."""
-    sure_none = ("none", [0.9, 0.05, 0.03, 0.01, 0.01])
-    rows = [
-        (id, "", aspect, *aspects.get(aspect, sure_none)) for id, aspects in sentences.items() for aspect in ASPECTS
-    ]
-    return zip(*rows, strict=True)
 
 
 # Probabilities in the order none, positive, neutral, negative, conflict.
 BY_HAND = {
     # gold {food, service}, predicted {food, price}
-    "1": {
+    ("1", ""): {
         "food": ("positive", [0.1, 0.6, 0.1, 0.1, 0.1]),  # right in all three
         "service": ("negative", [0.6, 0.1, 0.05, 0.2, 0.05]),  # none; the best of the others is right
         "price": ("none", [0.2, 0.5, 0.1, 0.1, 0.1]),
     },
     # gold {food, price, ambience}, predicted {food, price}
-    "2": {
+    ("2", ""): {
         "food": ("neutral", [0.0, 0.1, 0.3, 0.2, 0.4]),  # conflict: wrong of four, right of three
         "price": ("negative", [0.1, 0.2, 0.4, 0.25, 0.05]),  # neutral: wrong of four and three, right of two
         "ambience": ("conflict", [0.7, 0.1, 0.1, 0.1, 0.0]),  # none; positive is the first of the others: wrong
     },
     # gold {}, predicted {service}: outside the literature's figures
-    "3": {"service": ("none", [0.1, 0.6, 0.1, 0.1, 0.1])},
+    ("3", ""): {"service": ("none", [0.1, 0.6, 0.1, 0.1, 0.1])},
 }
 
 
-def test_by_hand():
-    scores = semeval2014_scores(*as_rows(BY_HAND))
+def test_by_hand(as_rows):
+    scores = semeval2014_scores(*as_rows(BY_HAND, semeval2014))
     expected = {
         # hits food; food, price -> 3. Predicted 2 + 2, gold 2 + 3.
         "precision": 3 / 4,
@@ -76,41 +69,33 @@ def test_by_hand():
     assert {name: scores[name] for name in expected} == pytest.approx(expected, abs=1e-15)
 
 
-def test_nothing_predicted():
-    rows = as_rows({"1": {"food": ("positive", [0.6, 0.4, 0, 0, 0])}})
+def test_nothing_predicted(as_rows):
+    rows = as_rows({("1", ""): {"food": ("positive", [0.6, 0.4, 0, 0, 0])}}, semeval2014)
     with pytest.warns(DegenerateScoreWarning, match="^precision is NaN: no aspect is predicted to be present"):
         scores = semeval2014_scores(*rows)
     assert math.isnan(scores["precision"])
     assert (scores["recall"], scores["f1"], scores["accuracy_4way"]) == (0, 0, 1)
 
 
-def test_only_conflict_leaves_the_narrower_accuracies_undefined():
+def test_only_conflict_leaves_the_narrower_accuracies_undefined(as_rows):
     with pytest.warns(
         DegenerateScoreWarning, match="accuracy_binary is NaN: no gold label is one of positive, negative"
     ):
-        scores = semeval2014_scores(*as_rows({"1": {"food": ("conflict", [0, 0, 0, 0, 1])}}))
+        scores = semeval2014_scores(*as_rows({("1", ""): {"food": ("conflict", [0, 0, 0, 0, 1])}}, semeval2014))
     assert scores["accuracy_4way"] == 1
     assert math.isnan(scores["accuracy_3way"])
     assert math.isnan(scores["accuracy_binary"])
 
 
-def random_rows(seed):
-    generator = np.random.default_rng(seed)
-    keys = [(f"{number}#1", "", aspect) for number in range(40) for aspect in ASPECTS]
-    weights = generator.integers(1, 6, size=(len(keys), 5))  # few, for ties
-    labels = generator.choice(LABELS, size=len(keys), p=[0.5, 0.2, 0.1, 0.1, 0.1]).tolist()
-    ids, targets, aspects = zip(*keys, strict=True)
-    return ids, targets, aspects, labels, weights / weights.sum(axis=1, keepdims=True)
-
-
 def naive_scores(ids, targets, aspects, labels, probabilities):
     """The definitions of the literature, row by row, replacing a prediction only if it is outside the choice."""
     predictions = [LABELS[int(np.argmax(row))] for row in probabilities]
-    with_gold = {id for id, label in zip(ids, labels, strict=True) if label != "none"}
+    groups = list(zip(ids, targets, strict=True))
+    with_gold = {group for group, label in zip(groups, labels, strict=True) if label != "none"}
     pairs = [
         (label != "none", prediction != "none")
-        for id, label, prediction in zip(ids, labels, predictions, strict=True)
-        if id in with_gold
+        for group, label, prediction in zip(groups, labels, predictions, strict=True)
+        if group in with_gold
     ]
     hits = sum(gold and predicted for gold, predicted in pairs)
     precision, recall = hits / sum(predicted for _, predicted in pairs), hits / sum(gold for gold, _ in pairs)
@@ -130,7 +115,7 @@ def naive_scores(ids, targets, aspects, labels, probabilities):
     return figures
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_equals_the_naive_definitions(seed):
-    scores, naive = semeval2014_scores(*random_rows(seed)), naive_scores(*random_rows(seed))
+def test_equals_the_naive_definitions(random_rows):
+    rows = random_rows(semeval2014)
+    scores, naive = semeval2014_scores(*rows), naive_scores(*rows)
     assert {name: scores[name] for name in naive} == pytest.approx(naive, abs=1e-12)

@@ -7,18 +7,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, roc_auc_score
 
-from absa.metrics.sentihood import ASPECTS, LABELS, DegenerateScoreWarning, sentihood_scores
+from absa.metrics import sentihood
+from absa.metrics.ratios import DegenerateScoreWarning
+from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore::absa.metrics.ratios.DegenerateScoreWarning")
-
-
-def as_rows(groups):
-    """{(id, target): {aspect: (label, probabilities)}} as columns; aspects left out are none, and sure to be."""
-    sure_none = ("none", [0.9, 0.05, 0.05])
-    rows = [
-        (*group, aspect, *aspects.get(aspect, sure_none)) for group, aspects in groups.items() for aspect in ASPECTS
-    ]
-    return zip(*rows, strict=True)
 
 
 BY_HAND = {
@@ -40,8 +33,8 @@ BY_HAND = {
 }
 
 
-def test_by_hand():
-    scores = sentihood_scores(*as_rows(BY_HAND))
+def test_by_hand(as_rows):
+    scores = sentihood_scores(*as_rows(BY_HAND, sentihood))
     expected = {
         "strict_accuracy": 1 / 5,  # only ("2", "LOCATION1")
         "macro_precision": (1 / 3 + 1 + 0) / 3,  # = 4/9, over the three groups with gold
@@ -79,9 +72,9 @@ def test_by_hand():
     assert {name: scores[name] for name in expected} == pytest.approx(expected, abs=1e-15)
 
 
-def test_undefined_figures_are_nan_and_warned_of():
+def test_undefined_figures_are_nan_and_warned_of(as_rows):
     with pytest.warns(DegenerateScoreWarning) as caught:
-        scores = sentihood_scores(*as_rows(BY_HAND))
+        scores = sentihood_scores(*as_rows(BY_HAND, sentihood))
     reasons = dict(str(warning.message).split(" is NaN: ") for warning in caught)
     # transit-location is in no gold label; only price has both sentiments.
     assert reasons["aspect_auc"] == "only one class occurs in the gold labels of transit-location."
@@ -90,38 +83,29 @@ def test_undefined_figures_are_nan_and_warned_of():
     assert set(reasons) == {name for name, value in scores.items() if math.isnan(value)}
 
 
-def test_missing_every_aspect_is_zero_not_undefined():
+def test_missing_every_aspect_is_zero_not_undefined(as_rows):
     groups = {
         ("1", "LOCATION1"): {aspect: ("positive", [0.8, 0.1, 0.1]) for aspect in ASPECTS},
         ("2", "LOCATION1"): {},
     }
-    scores = sentihood_scores(*as_rows(groups))
+    scores = sentihood_scores(*as_rows(groups, sentihood))
     assert (scores["macro_precision"], scores["macro_recall"], scores["macro_f1"]) == (0, 0, 0)
     assert scores["audit_macro_f1"] == 0.5  # 1 for the empty group, 0 for the other
 
 
-def test_ties_go_to_the_first_label():
+def test_ties_go_to_the_first_label(as_rows):
     tie = {("1", "LOCATION1"): {"price": ("none", [0.5, 0.5, 0.0]), "safety": ("positive", [0.2, 0.4, 0.4])}}
-    assert sentihood_scores(*as_rows(tie))["strict_accuracy"] == 1
+    assert sentihood_scores(*as_rows(tie, sentihood))["strict_accuracy"] == 1
 
 
-def test_sentiment_share_of_zero_over_zero_is_a_half():
+def test_sentiment_share_of_zero_over_zero_is_a_half(as_rows):
     groups = {
         ("1", "LOCATION1"): {"price": ("positive", [1.0, 0.0, 0.0])},
         ("2", "LOCATION1"): {"price": ("negative", [1.0, 0.0, 0.0])},
     }
-    scores = sentihood_scores(*as_rows(groups))
+    scores = sentihood_scores(*as_rows(groups, sentihood))
     assert scores["sentiment_accuracy"] == 0.5  # both taken for positive
     assert scores["audit_price_sentiment_auc"] == 0.5
-
-
-def random_rows(seed):
-    generator = np.random.default_rng(seed)
-    keys = [(str(number // 2), f"LOCATION{number % 2 + 1}", aspect) for number in range(60) for aspect in ASPECTS]
-    weights = generator.integers(1, 6, size=(len(keys), 3))  # few, for ties
-    labels = generator.choice(LABELS, size=len(keys), p=[0.6, 0.25, 0.15]).tolist()
-    ids, targets, aspects = zip(*keys, strict=True)
-    return ids, targets, aspects, labels, weights / weights.sum(axis=1, keepdims=True)
 
 
 def naive_scores(ids, targets, aspects, labels, probabilities):
@@ -158,7 +142,7 @@ def naive_scores(ids, targets, aspects, labels, probabilities):
     }
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_equals_the_naive_definitions(seed):
-    scores, naive = sentihood_scores(*random_rows(seed)), naive_scores(*random_rows(seed))
+def test_equals_the_naive_definitions(random_rows):
+    rows = random_rows(sentihood)
+    scores, naive = sentihood_scores(*rows), naive_scores(*rows)
     assert {name: scores[name] for name in naive} == pytest.approx(naive, abs=1e-12)

@@ -2,7 +2,7 @@
 
 import evaluate
 
-from absa.metrics.custom_absa import absa_scores, check_label_names
+from absa.metrics.custom_absa import absa_scores
 from absa.metrics.keyed_metric import KeyedRowsMixin, metric_info
 
 DESCRIPTION = """
@@ -32,5 +32,4 @@ class Absa(KeyedRowsMixin, evaluate.Metric):
 
     def compute(self, *, labels=None, none_label="none", **arguments):
         """Score predictions against references, or all that `add` and `add_batch` collected when neither is given."""
-        check_label_names(labels, none_label)
         return super().compute(label_names=labels, none_label=none_label, **arguments)

@@ -1,0 +1,108 @@
+"""Data sets as parquet files: the form that the Hub hosts and `datasets.load_dataset` reads."""
+
+from itertools import chain
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from datasets import ClassLabel, Dataset, DatasetDict, Features, Value, load_dataset_builder
+from datasets.exceptions import DatasetGenerationError
+
+from .source_files import quoted, value_error
+
+COLUMNS = {
+    "id": (Value,),
+    "text": (Value,),
+    "target": (Value, ClassLabel),
+    "aspect": (ClassLabel,),
+    "label": (ClassLabel,),
+}
+
+
+def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
+    """Write each split to `output_dir`/data as one parquet file, with its ClassLabels.
+
+    `load_dataset(output_dir)` gives the same splits again, `load_absa_dataset(output_dir)` too. Publish only what you
+    may: neither SentiHood nor SemEval-2014 states a licence that permits it.
+
+    Returns:
+        The files written, in the order of the splits.
+
+    Raises:
+        FileExistsError: there are parquet files already, which `load_dataset` would mix with the new ones.
+    """
+    folder = Path(output_dir) / "data"
+    present = sorted(file.name for file in folder.glob("*.parquet"))
+    if present:
+        raise FileExistsError(f"{folder} has {', '.join(present)} already; remove them or choose another output_dir")
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for split, rows in splits.items():
+        files.append(folder / f"{split}-00000-of-00001.parquet")
+        rows.to_parquet(files[-1])
+    return files
+
+
+def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
+    """The standard columns of a folder of parquet files, or of a data set of the Hub.
+
+    Raises:
+        ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, or a
+            column is missing, has another type or a value that is none.
+    """
+    reading, first_of = name, {}
+    try:
+        builder = load_dataset_builder(name, cache_dir=cache_dir)
+        for reading in chain.from_iterable(builder.config.data_files.values()):
+            if reading.endswith(".parquet") and Path(reading).is_file():
+                _check_classes(reading, first_of)
+        reading = name
+        builder.download_and_prepare()
+        splits = builder.as_dataset()
+    except Exception as error:  # of datasets, pyarrow, the Hub's client, the system
+        cause = error.__cause__ if isinstance(error, DatasetGenerationError) else error
+        reason = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+        raise ValueError(
+            f"{reading} cannot be loaded ({reason}); write the folder anew with export_parquet, or check the Hub id "
+            "and the network"
+        ) from error
+    for split, rows in splits.items():
+        for column, types in COLUMNS.items():
+            _check_column(f"{name}, split {split!r}, column {column!r}", rows, column, types)
+    return splits.select_columns(list(COLUMNS))
+
+
+def _check_classes(file: str, first_of: dict[str, tuple[str, object]]) -> None:
+    """All files are read with the classes of one of them: the numbers of another's would change their meaning."""
+    metadata = pq.read_metadata(file)
+    if metadata.num_rows == 0:
+        raise ValueError("it has no rows")
+    features = Features.from_arrow_schema(metadata.schema.to_arrow_schema())
+    for column in ("target", "aspect", "label"):
+        classes = features.get(column)
+        first, known = first_of.setdefault(column, (file, classes))
+        if classes != known:
+            raise ValueError(f"column {column!r} is {quoted(classes)}, and in {first} {quoted(known)}")
+
+
+def _check_column(place: str, rows: Dataset, column: str, types: tuple[type, ...]) -> None:
+    feature = rows.features.get(column)
+    if not isinstance(feature, types) or (isinstance(feature, Value) and feature.dtype != "string"):
+        expected = " or ".join("string" if type_ is Value else "ClassLabel" for type_ in types)
+        raise ValueError(
+            f"{place}: expected {expected}, got {feature}; write the folder with export_parquet, or load csv and "
+            "jsonl files with name='custom'"
+        )
+    values = rows.data.column(column)
+    if isinstance(feature, ClassLabel):
+        expected = f"0 to {feature.num_classes - 1}"
+        is_good = pc.and_(pc.greater_equal(values, 0), pc.less(values, feature.num_classes))
+    elif column == "target":  # which may be null
+        return
+    else:
+        expected = "a string with something to read"
+        is_good = pc.not_equal(pc.utf8_trim_whitespace(values), "")
+    row = pc.index(pc.fill_null(is_good, False), False).as_py()
+    if row != -1:
+        remedy = f"is not {expected}; correct or remove the row, and write the folder with export_parquet"
+        raise value_error(f"{place}, row {row}", rows[row][column], remedy)
