@@ -42,7 +42,7 @@ class AnnotateArguments:
         }
     )
     output_dir: str = field(
-        metadata={"help": "Folder for the opinions; OUTPUT_DIR-rejects and OUTPUT_DIR-checkpoint lie beside it."}
+        metadata={"help": "Folder for the opinions; OUTPUT_DIR-rejects and OUTPUT_DIR-run.json lie beside it."}
     )
     split: str = field(default="train", metadata={"help": "Split of Hub data sets (default: train)."})
     config_name: str | None = field(
@@ -113,7 +113,7 @@ def check_same_run(filesystem: fs.FileSystem, output_dir: str, run: dict[str, An
     Raises:
         ValueError: if the folder holds another run, or one whose files have changed since.
     """
-    record = f"{output_dir}-checkpoint/run.json"
+    record = f"{output_dir}-run.json"
     if filesystem.get_file_info(record).is_file:
         with filesystem.open_input_stream(record) as file:
             before = json.loads(file.read())
@@ -132,7 +132,7 @@ def check_same_run(filesystem: fs.FileSystem, output_dir: str, run: dict[str, An
         run = run | {"inputs": before["inputs"] | run["inputs"]}
     elif filesystem.get_file_info(fs.FileSelector(output_dir, allow_not_found=True)):
         raise ValueError(f"output_dir={output_dir} holds other files: give a folder of its own")
-    for folder in (output_dir, f"{output_dir}-rejects", f"{output_dir}-checkpoint/done"):
+    for folder in (output_dir, f"{output_dir}-rejects"):
         filesystem.create_dir(folder, recursive=True)
     with filesystem.open_output_stream(record) as file:
         file.write(json.dumps(run, indent=1).encode())

@@ -1,6 +1,7 @@
 """The texts of a corpus: its files, wherever they are stored, read a chunk at a time, and what is no text by name."""
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator
@@ -13,7 +14,7 @@ from datasets import load_dataset_builder
 from pyarrow import fs
 
 from absa.commands import reason
-from datasets_scripts.source_files import shorten
+from datasets_scripts.source_files import is_readable, shorten
 
 SUFFIXES = (".parquet", ".csv", ".csv.gz", ".jsonl", ".jsonl.gz")
 LONGEST_TEXT = 1 << 20  # characters
@@ -129,41 +130,48 @@ def _hub_files(name: str, split: str, config_name: str | None, revision: str | N
     return files
 
 
-def read_chunks(file: TextFile, text_column: str, id_column: str | None, most_rows: int) -> Iterator[pa.Table]:
-    """A file as tables of one row, with the schema `CHUNKS`. The same file gives the same chunks.
+def read_chunks(
+    file: TextFile, text_column: str, id_column: str | None, most_rows: int, done: frozenset[str] = frozenset()
+) -> Iterator[pa.Table]:
+    """A file as tables of one row, with the schema `CHUNKS`, but for those whose names are among `done`.
+
+    The same file gives the same chunks under the same names.
 
     Raises:
         OSError: if the file is damaged, naming it.
     """
-    number, size, rows = 0, 0, []
-    for row in _read_rows(file, text_column, id_column):
-        rows.append(row)
+    prefix = hashlib.sha256(file.name.encode()).hexdigest()[:16]
+    for number, rows in enumerate(_grouped(_read_rows(file, text_column, id_column), most_rows)):
+        if (name := f"{prefix}-{number:06}.parquet") not in done:
+            texts = [row for row in rows if row.text is not None]
+            rejects = [(row.id, file.name, row.row, row.reason) for row in rows if row.text is None]
+            columns = {"chunk": name, "file": file.name, "rows": [row.row for row in texts]}
+            columns |= {"ids": [row.id for row in texts], "texts": [row.text for row in texts]}
+            columns["rejects"] = [dict(zip(REJECTS.names, reject, strict=True)) for reject in rejects]
+            yield pa.Table.from_pylist([columns], schema=CHUNKS)
+
+
+def _grouped(rows: Iterator[Row], most_rows: int) -> Iterator[list[Row]]:
+    group, size = [], 0
+    for row in rows:
+        group.append(row)
         size += len(row.text or "")
-        if len(rows) == most_rows or size >= LARGEST_CHUNK:
-            yield _chunk(file, number, rows)
-            number, size, rows = number + 1, 0, []
-    if rows or not number:
-        yield _chunk(file, number, rows or [Row(None, None, None, "the file has no rows")])
-
-
-def _chunk(file: TextFile, number: int, rows: list[Row]) -> pa.Table:
-    texts = [row for row in rows if row.reason is None]
-    rejects = [
-        {"id": row.id, "file": file.name, "row": row.row, "reason": row.reason}
-        for row in rows
-        if row.reason is not None
-    ]
-    columns = {"chunk": f"{file.name}:{number}", "file": file.name, "rejects": rejects}
-    columns |= {"rows": [row.row for row in texts], "ids": [row.id for row in texts]}
-    columns["texts"] = [row.text for row in texts]
-    return pa.Table.from_pylist([columns], schema=CHUNKS)
+        if len(group) == most_rows or size >= LARGEST_CHUNK:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
 
 
 def _read_rows(file: TextFile, text_column: str, id_column: str | None) -> Iterator[Row]:
     read = _read_parquet if file.path.endswith(".parquet") else _read_lines
+    is_empty = True
     try:
         for number, record in read(file, text_column, id_column):
+            is_empty = False
             yield _row(file, number, record, text_column, id_column)
+        if is_empty:
+            yield Row(None, None, None, "the file has no rows")
     except (OSError, EOFError, pa.ArrowException) as error:
         raise OSError(
             f"{file.path} cannot be read to its end ({reason(error)}): run again if the storage failed, else leave "
@@ -187,8 +195,8 @@ def _row(file: TextFile, number: int, record: dict | str, text_column: str, id_c
         return Row(number, name, None, f"the text has {len(text):,} characters: {LONGEST_TEXT:,} are the most")
     if not _is_utf8(text):
         return Row(number, name, None, "the text is not UTF-8")
-    if not text.strip():
-        return Row(number, name, None, "the text is empty")
+    if not is_readable(text):
+        return Row(number, name, None, "the text has nothing to read")
     return Row(number, name, text)
 
 
