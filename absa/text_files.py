@@ -96,9 +96,9 @@ def _files_of(name: str, split: str, config_name: str | None, revision: str | No
             filesystem, path = fs.FileSystem.from_uri(address)
             yield TextFile(path, filesystem, path, filesystem.get_file_info(path).size)
         return
-    below = filesystem.get_file_info(fs.FileSelector(path, recursive=True)) if not given.is_file else [given]
+    below = fs.FileSelector(path, recursive=True, allow_not_found=True)
     found = {}
-    for info in below if given.type is not fs.FileType.NotFound else ():
+    for info in [given] if given.is_file else filesystem.get_file_info(below):
         relative = PurePosixPath(info.path).relative_to(PurePosixPath(given.path).parent)
         is_hidden = any(part.startswith((".", "_")) for part in relative.parts[1:])
         if info.is_file and info.path.endswith(SUFFIXES) and not is_hidden:
@@ -151,7 +151,7 @@ def read_chunks(
             columns = {"name": name, "file": file.name, "rows": [row.number for row in texts]}
             columns |= {"ids": [row.id for row in texts], "texts": [row.text for row in texts]}
             columns["rejects"] = [
-                {"id": row.id, "file": file.name, "row": row.number, "reason": row.reason}
+                {"id": row.id, "file": file.name, "row": row.number, "reason": _as_utf8(row.reason)}
                 for row in rows
                 if row.text is None
             ]
@@ -213,6 +213,10 @@ def _row(file: TextFile, number: int | None, record: dict | str, text_column: st
     return Row(number, name, reason=reason)
 
 
+def _as_utf8(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def _is_utf8(text: str) -> bool:
     return not any("\ud800" <= character <= "\udfff" for character in text)
 
@@ -259,7 +263,7 @@ def _json_records(file: TextFile, *_) -> Iterator[tuple[int, dict | str]]:
             yield number, f"the line has more than {LONGEST_LINE:,} characters"
         elif line.strip():
             try:
-                record = json.loads(line)
+                record = json.loads(line.strip())
             except (ValueError, RecursionError) as error:  # a number of too many digits and too many brackets too
                 record = f"the line is no JSON: {shorten(error)}"
             else:
