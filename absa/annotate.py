@@ -242,14 +242,20 @@ def room(arguments: AnnotateArguments) -> tuple[int, int, float]:
     import ray
 
     machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    most_cpus, most_gpus = (max(machine.get(kind, 0) for machine in machines) for kind in ("CPU", "GPU"))
-    cpus = arguments.cpus_per_worker or max(1, min(4, int(most_cpus)))
+    machines = [(machine.get("CPU", 0), machine.get("GPU", 0)) for machine in machines]
+    most_cpus, most_gpus = (max(of_machines) for of_machines in zip(*machines, strict=True))
     gpus = min(1, most_gpus) if arguments.gpus_per_worker is None else arguments.gpus_per_worker
+    # The workers that a machine's GPUs are enough for share its processors; without GPUs a worker may have all.
+    slots = [has_gpus // gpus if gpus else 1 for _, has_gpus in machines]
+    shares = [int(has_cpus // slot) for (has_cpus, _), slot in zip(machines, slots, strict=True) if slot]
+    cpus = arguments.cpus_per_worker or max(1, min(4, max(shares, default=0)))
     for name, wanted, there in (("cpus", cpus, most_cpus), ("gpus", gpus, most_gpus)):
         if wanted > there:
             raise ValueError(f"{name}_per_worker={wanted:g}: no machine of the cluster has more than {there:g}")
-    fit = sum(machine.get("GPU", 0) // gpus if gpus else machine.get("CPU", 0) // cpus for machine in machines)
-    return arguments.workers or max(1, int(fit)), cpus, gpus
+    fit = [
+        min(has_cpus // cpus, slot if gpus else has_cpus) for (has_cpus, _), slot in zip(machines, slots, strict=True)
+    ]
+    return arguments.workers or max(1, int(sum(fit))), cpus, gpus
 
 
 def annotate(arguments: AnnotateArguments):

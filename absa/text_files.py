@@ -180,7 +180,7 @@ def _read_rows(file: TextFile, text_column: str, id_column: str | None) -> Itera
         for number, record in records(file, text_column, id_column):
             row = _row(file, number, record, text_column, id_column)
             yield row
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except (OSError, EOFError, UnicodeDecodeError, pa.ArrowException) as error:
         raise OSError(
             f"{file.path} cannot be read to its end, run again if the storage failed, else leave it out: {error}"
         ) from error

@@ -4,8 +4,8 @@
 
 CHECKPOINT is a SentiHood classifier. DIR holds sentihood-test.json, whose texts are repeated as often as it takes. The
 loop answers the texts of the first size in lists of `--rows_per_commit`, once before annotate.py and once after it, on
-as many threads; its rate is that of both together. The rate of annotate.py is that between its first line and its last,
-seconds are those of the whole process. Memory is the most that its processes held together, Ray's included (PSS).
+as many threads, and has the rate of both. The rate of annotate.py is that between its first line and its last.
+Seconds are those of the whole process. Memory is the most that its processes held together, with Ray's own (PSS).
 """
 
 import json
