@@ -220,6 +220,8 @@ def ray_started(address: str | None) -> Iterator[None]:
     if address:
         ray.init(address, **quiet)
     else:
+        # A machine that sleeps, or is busy for a while, is not taken for a dead one.
+        os.environ.setdefault("RAY_health_check_failure_threshold", "100")
         ray.init(
             "local",
             num_cpus=torch.get_num_threads(),

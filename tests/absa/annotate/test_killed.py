@@ -32,11 +32,13 @@ def corpus(make_texts, tmp_path_factory) -> tuple[Path, dict[str, str]]:
 
 
 def ray_processes(driver: psutil.Process) -> list[psutil.Process]:
-    """Workers of a run: the actors that answer, and tasks that read and write."""
+    """Workers of a run: the actors that answer, tasks that read and write, and Ray Data's own."""
     found = []
     for process in driver.children(recursive=True):
         try:
-            if process.cmdline() and process.cmdline()[0].startswith("ray::"):
+            name = "".join(process.cmdline()[:1])
+            # Without one of its agents a node counts as lost, and with it the driver that is there.
+            if name.startswith("ray::") and "Agent" not in name:
                 found.append(process)
         except psutil.Error:  # it has ended
             continue
@@ -46,7 +48,7 @@ def ray_processes(driver: psutil.Process) -> list[psutil.Process]:
 def test_killed_twenty_times_every_row_is_answered_once(
     repo_root: Path, tiny_classifier: Path, corpus, assert_same_as_pipe, tmp_path: Path
 ):
-    """The driver, with which all else should end, an actor, a reader or a writer: each after some more commits."""
+    """The driver, with which all else should end, or a worker, each after some more commits."""
     output, generator, killed = tmp_path / "run", random.Random(0), []
     words = [
         sys.executable,
@@ -82,13 +84,13 @@ def test_killed_twenty_times_every_row_is_answered_once(
         else:
             victims = ray_processes(psutil.Process(run.pid))
             if victims:
-                victim = generator.choice(victims)
+                actors = [one for one in victims if "Annotator" in "".join(one.cmdline())]
+                victim = generator.choice(actors if actors and generator.random() < 0.5 else victims)
                 killed.append(victim.cmdline()[0])
                 victim.kill()
     assert run.wait(timeout=600) == 0, (tmp_path / "log").read_text()[-3000:]
     print(f"killed: {sorted(killed)}, {commits} commits before the last")
-    assert {"driver", *killed} - {"driver"}
-    assert killed.count("driver") >= 4
+    assert 4 <= killed.count("driver") <= 16
     assert commits < 200
     assert_same_as_pipe(output, tiny_classifier, corpus[1])
 
