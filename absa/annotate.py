@@ -1,57 +1,38 @@
-"""Annotates a corpus: what each text says about each target and aspect, as parquet. See examples/annotate.py."""
+"""Annotates a corpus, on one machine, a Ray cluster or Spark: what its texts say, as parquet."""
 
 import hashlib
+import io
 import json
 import logging
-import math
-import signal
-import sys
-import warnings
+import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import torch
-import transformers
-from accelerate import PartialState
-from accelerate.utils import broadcast_object_list, parse_flag_from_env
-from transformers import (
-    AutoConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from pyarrow import fs
 
-from absa.annotation_files import (
-    SUMMARY,
-    annotations_file,
-    check_same_run,
-    missing_shards,
-    remove_partial,
-    schema,
-    summarise,
-    write_json,
-    write_shard,
-)
-from absa.annotation_progress import Progress
-from absa.corpus import Columns, Reject, Row, Shards, Source, read_shards, scan, shown
-from absa.corpus_files import find_files
-from absa.models import load_classifier, loading
+from absa.opinions import Opinion, to_table
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
-from absa.predict import looked_for, named_targets
-from modeling_qacg_bert import AspectSentimentPipeline, Contexts
-from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
-from modeling_qacg_bert.processing_qacg_bert import is_readable
+from absa.predict import Predictor, load, looked_for, named_targets
+from absa.text_files import REJECTS, filesystem_of, find_files, read, write
 
-logger = logging.getLogger("annotate")
+if TYPE_CHECKING:
+    import pandas as pd
 
-LONGEST_SCAN = timedelta(days=1)  # that the other processes wait for the first
-# Arguments that the rows depend on, beside the checkpoint and the inputs.
-RECORDED = (
-    *("text_column", "id_column", "targets", "aspects", "split_sentences", "return_all", "abstain_below"),
-    *("shard_size", "batch_size", "bf16"),
+# Arguments that the rows depend on, beside the model and the inputs.
+RECORDED = ("text_column", "id_column", "keep_text", "targets", "aspects", "split_sentences", "return_all")
+RECORDED += ("abstain_below", "rows_per_commit", "bf16")
+OBJECT_STORE = 512 * 1024 * 1024  # bytes for what waits between the stages, where Ray starts on this machine
+SPARK_SCHEMA = (
+    "text_id string, target string, target_start long, target_end long, aspect string, opinion string, "
+    "opinion_start long, opinion_end long, label string, score double, probabilities map<string, double>"
 )
 
 
@@ -60,14 +41,17 @@ class AnnotateArguments:
     """Which model, which texts, which questions, and how."""
 
     checkpoint: str = field(
-        metadata={"help": "Folder or Hub id of a classifier that examples/run_absa.py has trained."}
+        metadata={"help": "Folder or Hub id of a trained model, which every machine of the cluster can reach."}
     )
     inputs: list[str] = field(
         metadata={
-            "help": "Files (.parquet, .csv, .jsonl, the last two also as .gz), folders of them, or Hub data sets."
+            "help": "Files (.parquet, .csv, .jsonl, the last two also as .gz) and folders of them, also as addresses "
+            "(s3://, gs://, hdfs://), or Hub data sets."
         }
     )
-    output_dir: str = field(metadata={"help": "Folder for the annotations; it holds one run."})
+    output_dir: str = field(
+        metadata={"help": "Folder or address for the opinions; OUTPUT_DIR-rejects and -run.json lie beside it."}
+    )
     split: str = field(default="train", metadata={"help": "Split of Hub data sets (default: train)."})
     config_name: str | None = field(
         default=None, metadata={"help": "Configuration of Hub data sets (default: their own)."}
@@ -77,16 +61,16 @@ class AnnotateArguments:
     )
     text_column: str = field(default="text", metadata={"help": "Name of the texts' column (default: text)."})
     id_column: str | None = field(
-        default=None, metadata={"help": "Column of names for the texts (default: they are numbered from 1)."}
+        default=None, metadata={"help": "Column of names for the texts (default: id, if there is one, else FILE:ROW)."}
     )
+    keep_text: bool = field(default=False, metadata={"help": "Write the text with each opinion (default: false)."})
     targets: list[str] | None = field(
         default=None,
         metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
     )
     aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
     split_sentences: bool = field(
-        default=False,
-        metadata={"help": "Ask about the sentences of a text apart, with their places in it (default: whole texts)."},
+        default=False, metadata={"help": "Ask about the sentences of a text apart (default: whole texts)."}
     )
     return_all: bool = field(
         default=False, metadata={"help": "Write rows with the label none too (default: what the texts speak of)."}
@@ -94,285 +78,290 @@ class AnnotateArguments:
     abstain_below: float = field(
         default=0.0, metadata={"help": "Rows with a lower score have no label and are always written (default: 0)."}
     )
-    shard_size: int = field(
-        default=5000, metadata={"help": "Texts of a shard, which is what a stop may lose (default: 5000)."}
+    rows_per_commit: int = field(
+        default=2000, metadata={"help": "Rows of the input for each file of the output (default: 2000)."}
     )
     batch_size: int = field(default=32, metadata={"help": "Questions in a forward pass (default: 32)."})
-    bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)  # a bool once the device is known
+    bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
+    address: str | None = field(
+        default=None, metadata={"help": "Ray cluster (default: $RAY_ADDRESS, else Ray starts on this machine)."}
+    )
+    workers: int | None = field(
+        default=None, metadata={"help": "Processes with a model each (default: as many as the cluster has room for)."}
+    )
+    cpus_per_worker: int | None = field(
+        default=None, metadata={"help": "Threads of a worker (default: 4, or all of a smaller machine)."}
+    )
+    gpus_per_worker: float | None = field(
+        default=None, metadata={"help": "GPUs of a worker, such as 0.5 (default: 1 if the cluster has some, else 0)."}
+    )
+
+    def __post_init__(self):
+        for name in ("rows_per_commit", "batch_size", "workers", "cpus_per_worker"):
+            if (value := getattr(self, name)) is not None and value < 1:
+                raise ValueError(f"{name}={value}: give at least 1")
+
+    def load(self, device: str) -> Predictor:
+        names = ("aspects", "split_sentences", "return_all", "abstain_below", "batch_size")
+        parameters = {name: getattr(self, name) for name in names}
+        return load(self.checkpoint, device=device, targets=named_targets(self.targets), **parameters)
 
 
-class Work(NamedTuple):
-    """What there is to do: the files in their order, and the shards that are not complete."""
-
-    run: dict[str, Any]
-    sources: list[Source]
-    pending: list[int]
-
-
-class Part(NamedTuple):
-    """What a process has to do of one file.
-
-    Attributes:
-        shards: numbers of the shards within the file, from 0.
-        first_shard, first_row: numbers of the file's first in the whole corpus, from 0.
-        texts: rows of the shards.
-    """
-
-    source: Source
-    shards: frozenset[int]
-    first_shard: int
-    first_row: int
-    texts: int
-
-
-def check(arguments: AnnotateArguments):
-    """What can be known to be wrong before anything is read.
-
-    Raises:
-        ValueError, FileExistsError: naming the argument.
-    """
-    for option, places in (("inputs", arguments.inputs), ("output_dir", [arguments.output_dir])):
-        if not all(places):
-            raise ValueError(f"{option} has the name '', which would be this folder: give '.' if it is meant")
-    for name in ("shard_size", "batch_size"):
-        if getattr(arguments, name) < 1:
-            raise ValueError(f"{name}={getattr(arguments, name)}: give at least 1")
-    output_dir = Path(arguments.output_dir)
-    if output_dir.exists() and not output_dir.is_dir():
-        raise FileExistsError(f"output_dir={output_dir} is a file: give a folder")
-    for name in arguments.inputs:
-        path, output = Path(name).resolve(), output_dir.resolve()
-        if path.exists() and (path.is_relative_to(output) or output.is_relative_to(path)):
-            raise ValueError(f"output_dir={output_dir} and input={name} hold one another: give a folder apart")
-
-
-def load_checkpoint(checkpoint: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A trained classifier and its tokenizer.
-
-    Raises:
-        FileNotFoundError: if there is no such checkpoint.
-        ValueError: if it is none of a trained aspect-sentiment model.
-    """
-    with loading("checkpoint", checkpoint):
-        config = AutoConfig.from_pretrained(checkpoint)
-        try:
-            Contexts.from_config(config)
-        except ValueError as error:
-            raise ValueError(f"checkpoint={checkpoint} is no aspect-sentiment model: {error}") from error
-    return load_classifier("checkpoint", checkpoint, dtype=torch.float32)
-
-
-def digest(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> str:
-    """SHA-256 of what a checkpoint answers by: configuration, tokenizer and weights, wherever they are stored."""
-    config = {
-        name: value
-        for name, value in model.config.to_dict().items()
-        if name not in ("_name_or_path", "transformers_version")
-    }
-    described = [config, tokenizer.backend_tokenizer.to_str(), tokenizer.model_max_length]
-    sha256 = hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode())
-    for name, tensor in sorted(model.state_dict().items()):
+def digest(predictor: Predictor) -> str:
+    """SHA-256 of a model's configuration and weights, wherever they are stored."""
+    config = predictor.pipe.model.config.to_dict()
+    for name in ("_name_or_path", "transformers_version"):
+        config.pop(name, None)
+    sha256 = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
+    for name, tensor in sorted(predictor.pipe.model.state_dict().items()):
         sha256.update(name.encode())
-        sha256.update(tensor.contiguous().numpy().data)
+        sha256.update(tensor.contiguous().view(torch.uint8).numpy().data)
     return sha256.hexdigest()
 
 
-def plan(arguments: AnnotateArguments, columns: Columns, checkpoint_sha256: str) -> Work:
-    """Looks through the corpus, and for what is done of it.
+def check_same_run(filesystem: fs.FileSystem, output_dir: str, run: dict[str, Any]):
+    """Records a run, or finds that it goes on with the recorded one.
 
     Raises:
-        OSError, ValueError: if a file cannot be read or lacks a column, or the folder holds another run.
+        ValueError: if the folder holds another run or other files, or an input has changed since.
     """
-    files, left_out = find_files(arguments.inputs, arguments.split, arguments.config_name, arguments.revision)
-    if left_out:
-        logger.warning(
-            "%d files are left out, hidden or no parquet, csv or jsonl, such as %s", len(left_out), left_out[0]
+    record = f"{output_dir}-run.json"
+    if filesystem.get_file_info(record).is_file:
+        with filesystem.open_input_stream(record) as file:
+            before = json.loads(file.read())
+        for name in run.keys() - {"inputs"}:
+            if before[name] != run[name]:
+                raise ValueError(
+                    f"output_dir={output_dir} holds a run with {name}={before[name]}, not {run[name]}: give the same, "
+                    "or another output_dir"
+                )
+        for name in before["inputs"].keys() & run["inputs"].keys():
+            if before["inputs"][name] != run["inputs"][name]:
+                raise ValueError(
+                    f"{name} has {run['inputs'][name]:,} bytes, and had {before['inputs'][name]:,} when the run in "
+                    f"output_dir={output_dir} began: put new rows into a file of their own, or give another output_dir"
+                )
+        run = run | {"inputs": before["inputs"] | run["inputs"]}
+    elif filesystem.get_file_info(fs.FileSelector(output_dir, allow_not_found=True)):
+        raise ValueError(f"output_dir={output_dir} holds other files: give a folder of its own")
+    for folder in (output_dir, f"{output_dir}-rejects"):
+        filesystem.create_dir(folder, recursive=True)
+    with filesystem.open_output_stream(record) as file:
+        file.write(json.dumps(run, indent=1).encode())
+
+
+class Annotator:
+    """A worker: loads the model once, and makes of a chunk of texts the bytes of its two files, and counts."""
+
+    def __init__(self, arguments: AnnotateArguments, threads: int, on_gpu: bool):
+        os.environ.setdefault("RAYON_NUM_THREADS", str(threads))  # of the tokenizer
+        torch.set_num_threads(threads)
+        self.device = torch.accelerator.current_accelerator().type if on_gpu else "cpu"
+        self.bf16 = use_bfloat16(arguments.bf16, self.device)
+        self.predictor, self.keep_text = arguments.load(self.device), arguments.keep_text
+
+    def __call__(self, chunks: pa.Table) -> pa.Table:
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.bf16):
+            return pa.Table.from_pylist([self.files(chunk) for chunk in chunks.to_pylist()])
+
+    def files(self, chunk: dict[str, Any]) -> dict[str, Any]:
+        texts, rejects = chunk["texts"], chunk["rejects"]
+        said, refused = answers(self.predictor, texts, chunk["ids"])
+        for number, reason in refused.items():
+            place = {"id": chunk["ids"][number], "file": chunk["file"], "row": chunk["rows"][number]}
+            rejects.append({**place, "reason": reason})
+        opinions = to_table(chain.from_iterable(said))
+        if self.keep_text:
+            kept = [text for text, of_text in zip(texts, said, strict=True) for _ in of_text]
+            opinions = opinions.append_column("text", pa.array(kept, pa.large_string()))
+        return {
+            "name": chunk["name"],
+            "opinions": as_parquet(opinions),
+            "rejects": as_parquet(pa.Table.from_pylist(rejects, schema=REJECTS)) if rejects else None,
+            "counts": [len(texts) - len(refused), len(opinions), len(rejects)],
+            "reason": "{file}, row {row}: {reason}".format(**rejects[0]) if rejects else "",
+        }
+
+
+def answers(predictor: Predictor, texts: list[str], ids: list[str]) -> tuple[list[list[Opinion]], dict[int, str]]:
+    """What texts say, and why some, by their number, cannot be asked: for a name that is the model's own, say."""
+    try:
+        return predictor(texts, text_ids=ids), {}
+    except ValueError:
+        said, refused = [], {}
+    for number, (text, id_) in enumerate(zip(texts, ids, strict=True)):
+        try:
+            said.append(predictor(text, text_ids=[id_]))
+        except ValueError as error:
+            said.append([])
+            refused[number] = str(error)
+    return said, refused
+
+
+def as_parquet(table: pa.Table) -> bytes:
+    file = io.BytesIO()
+    pq.write_table(table, file)
+    return file.getvalue()
+
+
+@contextmanager
+def ray_started(address: str | None) -> Iterator[None]:
+    """Ray of a cluster, or on this machine, where it neither reports to its makers nor talks to the user."""
+    import ray
+
+    if ray.is_initialized():
+        yield
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    logging.getLogger("ray.data").setLevel(logging.ERROR)
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    address = address or os.environ.get("RAY_ADDRESS")
+    if address:
+        ray.init(address, **quiet)
+    else:
+        # A machine that sleeps, or is busy for a while, is not taken for a dead one.
+        os.environ.setdefault("RAY_health_check_failure_threshold", "100")
+        ray.init(
+            "local",
+            num_cpus=torch.get_num_threads(),
+            object_store_memory=OBJECT_STORE,
+            include_dashboard=False,
+            **quiet,
         )
-    sources = [scan(name, columns) for name in files]
-    without_rows = [source.name for source in sources if not source.rows]
-    if len(without_rows) == len(sources):
-        raise ValueError(f"inputs={' '.join(arguments.inputs)} hold no rows: there is nothing to annotate")
-    if without_rows:
-        logger.warning("%d files have no rows, such as %s", len(without_rows), without_rows[0])
-    run = {name: getattr(arguments, name) for name in RECORDED}
-    run |= {"checkpoint_sha256": checkpoint_sha256, "inputs": sources}
-    output_dir = Path(arguments.output_dir)
-    output_dir.mkdir(parents=True, exist_ok=True)
-    check_same_run(output_dir, run)
-    shards = count_shards(sources, arguments.shard_size)
-    pending = missing_shards(output_dir, shards)
-    if len(pending) < shards:
-        logger.warning("going on: %d of %d shards are there", shards - len(pending), shards)
-    return Work(run, sources, pending)
-
-
-def agreed(state: PartialState, look: Callable[[], Work]) -> Work:
-    """What the first process finds, so that all agree on what is left, whatever has been written meanwhile.
-
-    Where it raises an error, the others end without a word of their own.
-    """
-    work = None
-    try:
-        if state.is_main_process:
-            work = look()
-    finally:
-        (work,) = broadcast_object_list([work])
-    if work is None:
-        sys.exit(1)
-    return work
-
-
-def count_shards(sources: list[Source], shard_size: int) -> int:
-    return sum(math.ceil(source.rows / shard_size) for source in sources)
-
-
-def parts(sources: list[Source], shard_size: int, chosen: set[int]) -> Iterator[Part]:
-    """The files that have some of the chosen shards."""
-    first_shard = first_row = 0
-    for source in sources:
-        number = count_shards([source], shard_size)
-        own = frozenset(shard for shard in range(number) if first_shard + shard in chosen)
-        if own:
-            texts = sum(min(shard_size, source.rows - shard * shard_size) for shard in own)
-            yield Part(source, own, first_shard, first_row, texts)
-        first_shard += number
-        first_row += source.rows
-
-
-def checked(row: Row | Reject, pipe: AspectSentimentPipeline) -> Row | Reject:
-    """A row that can be asked about, or why it cannot."""
-    if isinstance(row, Reject):
-        return row
-    if not is_readable(row.text):
-        return Reject(row.row, row.line, f"the text has nothing to read: {shown(row.text)}")
-    try:
-        pipe.targets_in(row.text)
-    except ValueError as error:
-        return Reject(row.row, row.line, str(error))
-    return row
-
-
-def annotated(
-    pipe: AspectSentimentPipeline, part: Part, rows: list[Row], split_sentences: bool, update: Callable[[], None]
-) -> dict[str, list]:
-    """The columns of a shard's annotations."""
-    names = schema(pipe.model.config.id2label.values(), split_sentences).names
-    columns: dict[str, list] = {name: [] for name in names}
-    for row, answers in zip(rows, pipe(row.text for row in rows), strict=True):
-        identity = str(part.first_row + row.row) if row.id is None else row.id
-        for answer in answers:
-            add(columns, {"id": identity, "file": part.source.name, "row": row.row}, answer)
-        update()
-    return columns
-
-
-def add(columns: dict[str, list], place: dict[str, Any], answer: dict[str, Any]):
-    """Adds an answer of the pipeline to the columns."""
-    probabilities = {f"probability_{label}": value for label, value in answer["probabilities"].items()}
-    values = place | answer | probabilities
-    for name, column in columns.items():
-        column.append(values[name])
-
-
-@contextmanager
-def without_words_of_the_pipeline() -> Iterator[None]:
-    """It would show a progress bar for each shard, and warn of each whose texts name no target."""
-    before = transformers.utils.logging.is_progress_bar_enabled()
-    transformers.utils.logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoTargetWarning)
-            yield
-    finally:
-        if before:
-            transformers.utils.logging.enable_progress_bar()
-
-
-@contextmanager
-def stopped_with_a_line() -> Iterator[None]:
-    """Makes SIGTERM and Ctrl-C end the program with what to do next."""
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
-    except KeyboardInterrupt:
-        first = not torch.distributed.is_initialized() or torch.distributed.get_rank() == 0
-        sys.exit("stopped; run the same command again to go on" if first else 1)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        ray.shutdown()
 
 
-@stopped_with_a_line()
-@without_words_of_the_pipeline()
-def main(arguments: AnnotateArguments):
-    logging.basicConfig(format="%(message)s", level=logging.WARNING)
-    check(arguments)
-    # accelerate takes several processes on CPUs only where it is told that they are to be there.
-    on_cpu = parse_flag_from_env("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
-    state = PartialState(cpu=on_cpu, timeout=LONGEST_SCAN)
-    arguments.bf16 = use_bfloat16(arguments.bf16, state.device.type)
-    model, tokenizer = load_checkpoint(arguments.checkpoint)
-    checkpoint_sha256 = digest(model, tokenizer)
-    targets = named_targets(arguments.targets)
-    pipe = AspectSentimentPipeline(
-        model=model,
-        tokenizer=tokenizer,
-        device=state.device,
-        batch_size=arguments.batch_size,
-        targets=targets,
-        aspects=arguments.aspects,
-        split_sentences=arguments.split_sentences,
-        return_all=arguments.return_all,
-        abstain_below=arguments.abstain_below,
-    )
-    columns = Columns(arguments.text_column, arguments.id_column)
+def room(arguments: AnnotateArguments) -> tuple[int, int, float]:
+    """Workers, processors of each and GPUs of each: as given, or as the cluster has room for.
 
-    work = agreed(state, lambda: plan(arguments, columns, checkpoint_sha256))
-    output_dir = Path(arguments.output_dir)
-    output_dir.mkdir(parents=True, exist_ok=True)
-    if work.run["checkpoint_sha256"] != checkpoint_sha256:
-        raise ValueError(f"checkpoint={arguments.checkpoint} is another one on the first process's machine")
-    if state.is_local_main_process and not state.is_main_process:  # a machine may have a disk of its own
-        check_same_run(output_dir, work.run)
+    Raises:
+        ValueError: if no machine has room for a worker, for which Ray would wait.
+    """
+    import ray
 
-    mine = {
-        shard
-        for shard in work.pending[state.process_index :: state.num_processes]
-        if not annotations_file(output_dir, shard).exists()
-    }
-    to_do = list(parts(work.sources, arguments.shard_size, mine))
-    progress = Progress(sum(part.texts for part in to_do), state)
-    for part in to_do:
-        for shard, rows in read_shards(part.source, columns, Shards(arguments.shard_size, part.shards)):
-            rows = [checked(row, pipe) for row in rows]
-            rejects = [row for row in rows if isinstance(row, Reject)]
-            texts = [row for row in rows if isinstance(row, Row)]
-            with torch.autocast(state.device.type, torch.bfloat16, enabled=arguments.bf16):
-                answers = annotated(pipe, part, texts, arguments.split_sentences, progress.update)
-            progress.update(len(rejects))
-            without_target = sum(not pipe.targets_in(row.text) for row in texts)
-            write_shard(
-                output_dir, part.first_shard + shard, part.source.name, answers, rejects, len(rows), without_target
+    machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    machines = [(machine.get("CPU", 0), machine.get("GPU", 0)) for machine in machines]
+    most_cpus, most_gpus = (max(of_machines) for of_machines in zip(*machines, strict=True))
+    gpus = min(1, most_gpus) if arguments.gpus_per_worker is None else arguments.gpus_per_worker
+    # The workers that a machine's GPUs are enough for share its processors; without GPUs a worker may have all.
+    slots = [has_gpus // gpus if gpus else 1 for _, has_gpus in machines]
+    shares = [int(has_cpus // slot) for (has_cpus, _), slot in zip(machines, slots, strict=True) if slot]
+    cpus = arguments.cpus_per_worker or max(1, min(4, max(shares, default=0)))
+    for name, wanted, there in (("cpus", cpus, most_cpus), ("gpus", gpus, most_gpus)):
+        if wanted > there:
+            raise ValueError(f"{name}_per_worker={wanted:g}: no machine of the cluster has more than {there:g}")
+    fit = [
+        min(has_cpus // cpus, slot if gpus else has_cpus) for (has_cpus, _), slot in zip(machines, slots, strict=True)
+    ]
+    return arguments.workers or max(1, int(sum(fit))), cpus, gpus
+
+
+def annotate(arguments: AnnotateArguments):
+    """Writes what the texts say, from where an earlier call was stopped, and prints how far it is.
+
+    Raises:
+        ValueError, OSError: naming the argument or the file.
+    """
+    try:
+        import ray.data
+    except ImportError as error:
+        raise ValueError(f"annotation runs on Ray Data: pip install '.[annotate]' ({error})") from error
+    filesystem, output_dir = filesystem_of(arguments.output_dir)
+    files = find_files(arguments.inputs, arguments.split, arguments.config_name, arguments.revision)
+    predictor = arguments.load("cpu")
+    known = getattr(predictor.pipe.model.config, "targets", None)
+    run = {name: getattr(arguments, name) for name in RECORDED} | {"model": digest(predictor)}
+    del predictor  # the workers have their own
+    check_same_run(filesystem, output_dir, run | {"inputs": {file.name: file.size for file in files}})
+    done = frozenset(info.base_name for info in filesystem.get_file_info(fs.FileSelector(output_dir)))
+
+    context = ray.data.DataContext.get_current().copy()
+    context.target_max_block_size = 1  # byte: each chunk is a block of its own, which is written when it is answered
+    context.enable_progress_bars = context.print_on_execution_start = False
+    with ray_started(arguments.address), ray.data.DataContext.current(context):
+        workers, cpus, gpus = room(arguments)
+        of_files = (files, arguments.text_column, arguments.id_column, arguments.rows_per_commit, done)
+        whole = {"batch_size": None, "batch_format": "pyarrow"}
+        # Reading and writing take no processor from the workers, who may have all there are.
+        light = {"num_cpus": 0, "compute": ray.data.TaskPoolStrategy(size=min(workers + 1, len(files))), **whole}
+        written = (
+            ray.data.from_items(list(range(len(files))), override_num_blocks=len(files))
+            .map_batches(read, fn_args=of_files, **light)
+            .map_batches(
+                Annotator,
+                fn_constructor_args=(arguments, cpus, bool(gpus)),
+                compute=ray.data.ActorPoolStrategy(size=workers),
+                num_cpus=cpus,
+                num_gpus=gpus,
+                **whole,
             )
-    seconds = progress.close()
-    if state.is_main_process and progress.total:
-        rate = progress.total / seconds
-        print(f"{progress.name}: {progress.total:,} texts in {seconds:.2f} s, {rate:.1f} texts/s")
+            .map_batches(write, fn_args=(filesystem, output_dir), **light)
+        )
+        on_gpus = f" and {gpus:g} GPUs" if gpus else ""
+        print(f"{workers} workers with {cpus} threads{on_gpus}; {len(done):,} files are there already", flush=True)
+        try:
+            texts, opinions, rejects, reason = shown(written.iter_batches(**whole))
+        except ray.exceptions.RayTaskError as error:  # its cause is what was raised
+            raise error.cause from None
+    print(f"{texts:,} texts, {opinions:,} opinions: {arguments.output_dir}")
+    if rejects:
+        print(f"{rejects:,} rows were rejected: {arguments.output_dir}-rejects says why")
+    if texts and not opinions and known:
+        print(f"does no text name {looked_for(named_targets(arguments.targets), known)}?")
+    if rejects and not texts and not done:
+        raise ValueError(f"no row of the inputs is a text; {reason}")
 
-    # Whoever finishes last finds all shards there; of two at once, both write the same.
-    shards = count_shards(work.sources, arguments.shard_size)
-    if not missing_shards(output_dir, shards):
-        summary = summarise(output_dir, shards)
-        write_json(output_dir / SUMMARY, summary)
-        remove_partial(output_dir)
-        texts, without_target = summary["texts"], summary["texts_without_target"]
-        of_them = f" ({without_target:,} of them name no target)" if without_target else ""
-        print(f"{texts:,} texts{of_them}, {summary['annotations']:,} annotations: {output_dir}")
-        if texts and without_target == texts:
-            logger.warning("no text names one of %s", looked_for(targets, model.config.targets))
-        if summary["rejects"]:
-            print(f"{summary['rejects']:,} rows were rejected: {output_dir}/rejects-*.jsonl say why")
-    state.destroy_process_group()
+
+def shown(batches: Iterator[pa.Table]) -> tuple[int, int, int, str]:
+    """Texts, opinions and rejects of all batches, and why the first reject is one; a line as they come."""
+    totals, first_reason, first, last = [0, 0, 0], "", None, 0.0
+    for batch in batches:
+        for row in batch.to_pylist():
+            totals = [total + count for total, count in zip(totals, row["counts"], strict=True)]
+            if row["reason"] and not first_reason:
+                first_reason = row["reason"]
+                print(f"rejected: {first_reason}", flush=True)
+        now = time.monotonic()
+        first = first or (totals[0], now)  # the rate leaves out how long the workers took to start
+        if now - last >= 1:
+            rate = f", {(totals[0] - first[0]) / (now - first[1]):.1f} texts/s" if now > first[1] else ""
+            rejects = f", {totals[2]:,} rejects" if totals[2] else ""
+            print(f"{totals[0]:,} texts{rate}{rejects}", flush=True)
+            last = now
+    return *totals, first_reason
+
+
+@cache
+def _loaded(model: str, parameters: str) -> Predictor:
+    return load(model, **json.loads(parameters))
+
+
+def spark_udf(
+    model: str, text_column: str = "text", id_column: str = "id", **parameters
+) -> Callable[[Iterator["pd.DataFrame"]], Iterator["pd.DataFrame"]]:
+    """What `DataFrame.mapInPandas` of PySpark takes, with `SPARK_SCHEMA`: from rows of texts to rows of opinions.
+
+        opinions = reviews.mapInPandas(spark_udf("outputs/quickstart/seed-42"), SPARK_SCHEMA)
+
+    A row whose text is no string or cannot be asked has no opinions. A Python worker of Spark loads the model once.
+
+    Args:
+        model: folder or Hub id of a trained model, which every machine of the cluster can reach.
+        text_column, id_column: columns of the texts and of what the opinions name them by.
+        parameters: of the pipeline, see `absa.load`; `targets={"Camden": "LOCATION1"}`, for example.
+    """
+    described = json.dumps(parameters)
+
+    def opinions_of(frames: Iterator["pd.DataFrame"]) -> Iterator["pd.DataFrame"]:
+        predictor = _loaded(model, described)
+        for frame in frames:
+            frame = frame[[isinstance(text, str) for text in frame[text_column]]]
+            said, _ = answers(predictor, list(frame[text_column]), [str(name) for name in frame[id_column]])
+            opinions = to_table(chain.from_iterable(said))
+            yield opinions.to_pandas(maps_as_pydicts="strict", integer_object_nulls=True)
+
+    return opinions_of

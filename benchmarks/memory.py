@@ -1,4 +1,4 @@
-"""Memory for input that is too long: a text for the pipeline, and files for annotate.py.
+"""Memory for input that is too long: a text for the pipeline, and files that annotate.py reads.
 
     python benchmarks/memory.py CHECKPOINT
 
@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from absa.commands import parse
-from absa.corpus import Columns, Shards, read_shards, scan
 from absa.models import load_classifier
+from absa.text_files import find_files, read_chunks
 from modeling_qacg_bert import AspectSentimentPipeline
 from timing import print_table
 
@@ -63,9 +63,9 @@ def measure(arguments: BenchmarkArguments, case: str | Path) -> dict[str, str]:
         name = f"a text of {len(text) / MEGABYTE:.1f} MB"
     else:
         before, start = peak(), time.perf_counter()
-        source = scan(str(case), Columns("text"))
-        for _, rows in read_shards(source, Columns("text"), Shards(5000, frozenset([0]))):
-            assert len(rows) == source.rows
+        (file,) = find_files([str(case)])
+        for chunk in read_chunks(file, "text", None, most_rows=2000):
+            assert chunk.num_rows == 1
         name = Path(case).name
     seconds = time.perf_counter() - start
     return {"input": name, "seconds": f"{seconds:.1f}", "MB before": before, "MB at the peak": peak()}

@@ -1,22 +1,16 @@
-"""Annotates a corpus: what each text says about each target and aspect, as parquet.
+"""Annotates a corpus: what its texts say, as parquet, on this machine or a Ray cluster.
 
-    python examples/annotate.py outputs/quickstart/seed-42 reviews.csv more.jsonl.gz --output_dir outputs/annotated
-    accelerate launch --config_file configuration/accelerate/ddp.yaml examples/annotate.py CHECKPOINT FOLDER \
-        --output_dir DIR
+    python examples/annotate.py outputs/quickstart/seed-42 reviews.csv --output_dir outputs/annotated
+    python examples/annotate.py USER/MODEL s3://bucket/reviews --output_dir s3://bucket/annotated --address auto
 
-The corpus is cut into shards of rows, and each process annotates its own: with the rows of shard 12 it writes
-annotations-00012.parquet, whole or not at all, and with those that are no texts rejects-00012.jsonl, which says why.
-Run again, the same command goes on where it was stopped, on any number of processes, to the same rows; with other
-arguments it is refused. When all shards are there, summary.json counts them. (Machines without a common disk: bring
-their files into one folder, and run the command once more.)
-
+`pd.read_parquet("outputs/annotated")` has a row for each opinion. The same command goes on where a run was stopped.
 A text is asked about the targets that it names. Where the texts have names of their own, give them:
 --targets Camden=LOCATION1 Soho=LOCATION2.
 """
 
-from absa.annotate import AnnotateArguments, main
+from absa.annotate import AnnotateArguments, annotate
 from absa.commands import parse, user_errors
 
 if __name__ == "__main__":
     with user_errors():
-        main(parse(AnnotateArguments, "checkpoint", "inputs"))
+        annotate(parse(AnnotateArguments, "checkpoint", "inputs"))

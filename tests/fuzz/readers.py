@@ -13,15 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tables
-from absa import corpus
+from absa import text_files
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
 from absa.training.arguments import parse_arguments
 from datasets_scripts import SemEval2014, SentiHood
 from datasets_scripts.custom_absa.reading import read_rows
 
-COLUMNS = corpus.Columns("text", "id")
-SHARD_SIZE = 2
+ROWS_OF_A_CHUNK = 2
 LONGEST_MESSAGE = 2000  # characters; the path is in it
 
 
@@ -34,14 +33,17 @@ class Reader(NamedTuple):
     names_file: bool = True
 
 
-def read_corpus(file: Path):
-    """All rows are there, in order, each a text or told with its reason."""
-    source = corpus.scan(str(file), COLUMNS)
-    shards = range(-(-source.rows // SHARD_SIZE))
-    read = list(corpus.read_shards(source, COLUMNS, corpus.Shards(SHARD_SIZE, frozenset(shards))))
-    rows = [row for _, of_shard in read for row in of_shard]
-    assert [row.row for row in rows] == list(range(1, source.rows + 1))
-    assert all(isinstance(row.text, str) and row.id for row in rows if isinstance(row, corpus.Row))
+def read_texts(file: Path):
+    """The rows are in order, each a text or told with its reason."""
+    (found,) = text_files.find_files([str(file)])
+    for number, table in enumerate(text_files.read_chunks(found, "text", "id", ROWS_OF_A_CHUNK)):
+        (chunk,) = table.to_pylist()
+        rows = [*chunk["rows"], *(reject["row"] for reject in chunk["rejects"] if reject["row"])]
+        assert len(set(rows)) == len(rows) <= ROWS_OF_A_CHUNK
+        assert all(row > number * ROWS_OF_A_CHUNK for row in rows)
+        assert len(chunk["rows"]) == len(chunk["ids"]) == len(chunk["texts"])
+        assert all(text.strip() for text in chunk["texts"])
+        assert all(reject["reason"] for reject in chunk["rejects"])
 
 
 def check_rows(rows: list[dict]):
@@ -115,9 +117,9 @@ METRIC_ROWS = b"""[[{"id": "1", "target": "", "aspect": "food", "probabilities":
  [{"id": "1", "target": "", "aspect": "food", "label": "good"}]]"""
 PARQUET = packed({"id": ["1", "2", "3"], "text": ["a", None, "c"]})
 READERS = {
-    "annotate_csv": Reader(read_corpus, "texts.csv", (CSV, b"\xef\xbb\xbfid,text\r\n1,a\r\n")),
-    "annotate_jsonl": Reader(read_corpus, "texts.jsonl", (JSONL, b'{"id": 1, "text": "a"}\r\n\n[1]\n')),
-    "annotate_parquet": Reader(read_corpus, "texts.parquet", (PARQUET,)),
+    "annotate_csv": Reader(read_texts, "texts.csv", (CSV, b"\xef\xbb\xbfid,text\r\n1,a\r\n")),
+    "annotate_jsonl": Reader(read_texts, "texts.jsonl", (JSONL, b'{"id": 1, "text": "a"}\r\n\n[1]\n')),
+    "annotate_parquet": Reader(read_texts, "texts.parquet", (PARQUET,)),
     "custom_csv": Reader(
         lambda file: check_rows(read_rows(file)), "train.csv", (CSV, b"\xef\xbb\xbftext,aspect,label\r\na,b,c\r\n")
     ),
@@ -146,7 +148,7 @@ def give(reader: Reader, folder: Path, content: bytes) -> bool:
         return True
     except (ValueError, OSError) as error:
         # Errors of libraries are ValueErrors too: ours are exactly that class, and say which file it is.
-        if type(error) not in (ValueError, OSError, corpus.BadRowError):
+        if type(error) not in (ValueError, OSError):
             raise
         told = str(error)
     assert not reader.names_file or reader.file_name in told, f"no file is named: {told}"

@@ -1,91 +1,66 @@
-"""A corpus of sixty texts, runs of examples/annotate.py on it, and what they wrote."""
+"""Ray, once for all tests here, and what the pipeline says of texts, to compare with."""
 
-import csv
-import gzip
-import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from absa import annotate as module
+import absa
+from absa.annotate import AnnotateArguments, annotate
+from absa.opinions import to_table
 
 WORDS = ["safe", "dangerous", "cheap", "dear", "near", "far", "nice", "dull"]
 
 
 @pytest.fixture(scope="session")
-def numbered_texts() -> list[str]:
-    """Of different lengths, so that batches by length mix them; every fourth names no target."""
-    targets = ("LOCATION1", "LOCATION2", "LOCATION1 and LOCATION2", "nowhere")
-    return [
-        f"{'but nice and ' * (number % 5)}{targets[number % 4]} is {WORDS[number % 8]} {number}"
-        for number in range(60)
-    ]
+def make_texts() -> Callable[[int], list[str]]:
+    """Texts of different lengths, so that batches by length mix them; every fourth names no target."""
+
+    def make(number: int) -> list[str]:
+        targets = ("LOCATION1", "LOCATION2", "LOCATION1 and LOCATION2", "nowhere")
+        return [f"{'but nice and ' * (n % 5)}{targets[n % 4]} is {WORDS[n % 8]} {n}" for n in range(number)]
+
+    return make
 
 
 @pytest.fixture(scope="session")
-def corpus(numbered_texts: list[str], tmp_path_factory) -> Path:
-    """The texts in three files, ten, twenty and thirty of them, with a bad row at the end of the second."""
-    folder = tmp_path_factory.mktemp("corpus")
-    table = pa.table({"number": list(range(10)), "text": numbered_texts[:10]})
-    pq.write_table(table, folder / "a.parquet", row_group_size=4)
-    lines = [json.dumps({"text": text}) for text in numbered_texts[10:30]]
-    (folder / "b.jsonl").write_text("\n".join([*lines, '{"text": "cut o']))
-    with gzip.open(folder / "c.csv.gz", "wt", newline="") as file:
-        csv.writer(file).writerows([("text", "number"), *((text, n) for n, text in enumerate(numbered_texts[30:]))])
-    return folder
+def ray_here() -> Iterator[None]:
+    """Ray on this machine, with two processors and without reports to its makers."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray = pytest.importorskip("ray", reason="pip install '.[annotate]'")
+    options = {"num_cpus": 2, "object_store_memory": 128 * 1024 * 1024, "include_dashboard": False}
+    ray.init("local", **options, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
 
 
 @pytest.fixture(scope="session")
-def annotate(tiny_classifier: Path) -> Callable[..., Path]:
-    """Runs the script's main function here and returns the folder it wrote to."""
+def run() -> Callable[..., Path]:
+    """Annotates here, and returns the folder."""
 
-    def run(output_dir: Path, *inputs: Path | str, checkpoint: Path | str = tiny_classifier, **options) -> Path:
-        arguments = {"return_all": True, "shard_size": 7, "bf16": "false", **options}
-        module.main(module.AnnotateArguments(str(checkpoint), [*map(str, inputs)], str(output_dir), **arguments))
+    def call(checkpoint: Path, output_dir: Path, *inputs: Path, **options) -> Path:
+        options = {"return_all": True, "bf16": "false", "cpus_per_worker": 1, "workers": 1, **options}
+        annotate(AnnotateArguments(str(checkpoint), [*map(str, inputs)], str(output_dir), **options))
         return output_dir
 
-    return run
+    return call
 
 
 @pytest.fixture(scope="session")
-def undisturbed(annotate, corpus: Path, tmp_path_factory) -> Path:
-    return annotate(tmp_path_factory.mktemp("undisturbed") / "run", corpus)
+def assert_same_as_pipe() -> Callable[..., None]:
+    """What was written is what the pipeline says of a list, in any order."""
 
-
-def annotations(folder: Path) -> pd.DataFrame:
-    files = sorted(folder.glob("annotations-*.parquet"))
-    return pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
-
-
-def rejects(folder: Path) -> list[dict]:
-    files = sorted(folder.glob("rejects-*.jsonl"))
-    return [json.loads(line) for file in files for line in file.read_text().splitlines()]
-
-
-@pytest.fixture(scope="session")
-def read() -> Callable[[Path], pd.DataFrame]:
-    """All rows of a run."""
-    return annotations
-
-
-@pytest.fixture(scope="session")
-def rejected() -> Callable[[Path], list[dict]]:
-    """All rejects of a run."""
-    return rejects
-
-
-@pytest.fixture(scope="session")
-def assert_same() -> Callable[[Path, Path], None]:
-    """The same rows, bit by bit and in the same files, the same rejects and counts, and nothing else."""
-
-    def check(folder: Path, expected: Path):
-        pd.testing.assert_frame_equal(annotations(folder), annotations(expected), check_exact=True)
-        assert rejects(folder) == rejects(expected)
-        assert sorted(file.name for file in folder.iterdir()) == sorted(file.name for file in expected.iterdir())
-        assert (folder / "summary.json").read_text() == (expected / "summary.json").read_text()
+    def check(output_dir: Path, checkpoint: Path, texts: dict[str, str], **parameters):
+        said = absa.load(str(checkpoint), return_all=True, **parameters)(list(texts.values()), text_ids=list(texts))
+        expected = to_table(opinion for of_text in said for opinion in of_text).to_pandas(maps_as_pydicts="strict")
+        written = pd.read_parquet(output_dir, to_pandas_kwargs={"maps_as_pydicts": "strict"})
+        key = ["text_id", "target", "aspect"]
+        assert not written.duplicated(key).any()
+        both = [frame.sort_values(key, ignore_index=True) for frame in (written[expected.columns], expected)]
+        probabilities = [pd.DataFrame(frame.pop("probabilities").tolist()) for frame in both]
+        pd.testing.assert_frame_equal(*both, check_exact=False, rtol=0, atol=1e-6)
+        pd.testing.assert_frame_equal(*probabilities, check_exact=False, rtol=0, atol=1e-6)
 
     return check
