@@ -63,17 +63,21 @@ class RowsBuilder(datasets.GeneratorBasedBuilder):
     ):
         if not isinstance(deduplicate, bool):
             raise ValueError(f"deduplicate={quoted(deduplicate)}: give True or False")
-        self.local_files = data_files or {}
-        if data_files is None and data_dir is None:
+        self.local_files = self._files_in(data_dir) if data_files is None else data_files
+        super().__init__(hash=cache_key(self.local_files), deduplicate=deduplicate, **kwargs)
+
+    def _files_in(self, data_dir: str | Path | None) -> dict[str, Path]:
+        """The file of each split, or none where they are to be downloaded."""
+        if data_dir is None:
             if missing := [name for name in self.FILES.values() if name not in self.SHA256_OF]:
                 raise ValueError(f"{missing[0]} has no public source; get it and pass its folder as data_dir")
-        elif data_files is None:
-            self.local_files = {split: Path(data_dir) / name for split, name in self.FILES.items()}
-            if missing := [name for split, name in self.FILES.items() if not self.local_files[split].is_file()]:
-                raise FileNotFoundError(
-                    f"data_dir={str(data_dir)!r} lacks {', '.join(missing)}; get what is missing from {self.BASE_URL}"
-                )
-        super().__init__(hash=cache_key(self.local_files), deduplicate=deduplicate, **kwargs)
+            return {}
+        files = {split: Path(data_dir) / name for split, name in self.FILES.items()}
+        if missing := [name for split, name in self.FILES.items() if not files[split].is_file()]:
+            raise FileNotFoundError(
+                f"data_dir={str(data_dir)!r} lacks {', '.join(missing)}; get what is missing from {self.BASE_URL}"
+            )
+        return files
 
     def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
         return {split: self.read(file) for split, file in files.items()}
