@@ -22,12 +22,13 @@ class RowsConfig(datasets.BuilderConfig):
 
 
 class RowsBuilder(datasets.GeneratorBasedBuilder):
-    """A data set in splits of one source file each. A subclass has a reader, features and sources.
+    """A data set in splits of one source file each. A subclass has sources, features and a reader:
 
-    Subclass attributes:
         FILES: {split: name of its file}, in `data_dir` or under `BASE_URL`.
         SHA256_OF: {name: SHA-256} of the files that can be downloaded.
-        FEATURES: {configuration: its features}.
+        FEATURES: {configuration: its features}, the default first.
+        read(file): the sentences of a file, dicts with `text`; the rows of all configurations but "rows".
+        rows(sentence): what the configuration "rows" makes of a sentence.
 
     Args:
         data_dir: folder of the source files; without it they are downloaded and verified.
@@ -48,6 +49,10 @@ class RowsBuilder(datasets.GeneratorBasedBuilder):
     SHA256_OF: Mapping[str, str]
     FEATURES: ClassVar[Mapping[str, datasets.Features]] = {}
 
+    def __init_subclass__(cls):
+        cls.BUILDER_CONFIGS = [cls.BUILDER_CONFIG_CLASS(name=name) for name in cls.FEATURES]
+        cls.DEFAULT_CONFIG_NAME = next(iter(cls.FEATURES), None)
+
     def __init__(
         self,
         *,
@@ -58,29 +63,21 @@ class RowsBuilder(datasets.GeneratorBasedBuilder):
     ):
         if not isinstance(deduplicate, bool):
             raise ValueError(f"deduplicate={quoted(deduplicate)}: give True or False")
-        self.local_files = data_files or {}
-        if data_files is None and data_dir is None:
-            for name in self.FILES.values():
-                if name not in self.SHA256_OF:
-                    raise ValueError(f"{name} has no public source; get it and pass its folder as data_dir")
-        elif data_files is None:
-            self.local_files = {split: Path(data_dir) / name for split, name in self.FILES.items()}
-            missing = [file.name for file in self.local_files.values() if not file.is_file()]
-            if missing:
-                raise FileNotFoundError(
-                    f"data_dir={str(data_dir)!r} lacks {', '.join(missing)}; get what is missing from {self.BASE_URL}"
-                )
+        self.local_files = self._files_in(data_dir) if data_files is None else data_files
         super().__init__(hash=cache_key(self.local_files), deduplicate=deduplicate, **kwargs)
 
-    @staticmethod
-    def read(file: Path) -> list[dict]:
-        """The sentences of a file: dicts, with `text` among their keys."""
-        raise NotImplementedError
-
-    @staticmethod
-    def rows(sentence: dict) -> Iterator[dict]:
-        """What the configuration "rows" makes of a sentence; others have the sentences themselves."""
-        raise NotImplementedError
+    def _files_in(self, data_dir: str | Path | None) -> dict[str, Path]:
+        """The file of each split, or none where they are to be downloaded."""
+        if data_dir is None:
+            if missing := [name for name in self.FILES.values() if name not in self.SHA256_OF]:
+                raise ValueError(f"{missing[0]} has no public source; get it and pass its folder as data_dir")
+            return {}
+        files = {split: Path(data_dir) / name for split, name in self.FILES.items()}
+        if missing := [name for split, name in self.FILES.items() if not files[split].is_file()]:
+            raise FileNotFoundError(
+                f"data_dir={str(data_dir)!r} lacks {', '.join(missing)}; get what is missing from {self.BASE_URL}"
+            )
+        return files
 
     def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
         return {split: self.read(file) for split, file in files.items()}

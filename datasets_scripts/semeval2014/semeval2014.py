@@ -50,8 +50,6 @@ class SemEval2014(RowsBuilder):
     """
 
     BUILDER_CONFIG_CLASS = SemEval2014Config
-    BUILDER_CONFIGS = (SemEval2014Config(name="rows"), SemEval2014Config(name="raw"))
-    DEFAULT_CONFIG_NAME = "rows"
     BASE_URL = (
         "https://raw.githubusercontent.com/HSLCY/ABSA-BERT-pair/f61018a0a28e0d3b863ebca173999f5103c6035e"
         "/data/semeval2014"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from datasets import Features, List
 
-from ..builder import TEXT, RowsBuilder, RowsConfig, row_features
+from ..builder import TEXT, RowsBuilder, row_features
 from ..source_files import checked_text, parse_json, quoted, read_utf8, value_error, with_own_ids
 
 TARGETS = ("LOCATION1", "LOCATION2")
@@ -35,8 +35,6 @@ class SentiHood(RowsBuilder):
     Arguments and errors are those of `RowsBuilder`.
     """
 
-    BUILDER_CONFIGS = (RowsConfig(name="rows"), RowsConfig(name="raw"))
-    DEFAULT_CONFIG_NAME = "rows"
     BASE_URL = (
         "https://raw.githubusercontent.com/HSLCY/ABSA-BERT-pair/f61018a0a28e0d3b863ebca173999f5103c6035e"
         "/data/sentihood"

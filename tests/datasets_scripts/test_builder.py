@@ -11,13 +11,11 @@ import pytest
 from datasets import DatasetDict, Features
 
 from datasets_scripts import SemEval2014, SentiHood
-from datasets_scripts.builder import TEXT, RowsBuilder, RowsConfig, row_features
+from datasets_scripts.builder import TEXT, RowsBuilder, row_features
 from datasets_scripts.source_files import read_lines
 
 
 class Toy(RowsBuilder):
-    BUILDER_CONFIGS = (RowsConfig(name="rows"), RowsConfig(name="raw"))
-    DEFAULT_CONFIG_NAME = "rows"
     BASE_URL = "https://toy.invalid"
     FILES: ClassVar = {"train": "train.txt", "test": "test.txt"}
     SHA256_OF: ClassVar = {}
