@@ -40,17 +40,17 @@ class Padded(Classification):
 
 def rows(argv: list[str]) -> Iterator[dict]:
     """A row for each seed and way."""
-    _, data_arguments, training_arguments = parse_arguments(argv)
-    task = Classification.load(data_arguments)
+    given = parse_arguments(argv)
+    task = Classification.load(given.data)
     task = replace(task, splits={name: task.splits[name] for name in ("train", "validation")})
-    for seed in training_arguments.seeds:
+    for seed in given.training.seeds:
         for way, words in WAYS.items():
             arguments = parse_arguments([*argv, *EPOCH, *words])
-            arguments[2].eval_strategy = arguments[2].save_strategy = "no"
-            arguments[2].load_best_model_at_end = False
+            arguments.training.eval_strategy = arguments.training.save_strategy = "no"
+            arguments.training.load_best_model_at_end = False
             of_way = Padded(**vars(task)) if way == "plain" else task
             with tempfile.TemporaryDirectory() as folder:
-                answers, trained = train_one(Path(folder), of_way, seed, "loss", *arguments, prepare=None)
+                answers, trained = train_one(Path(folder), of_way, seed, "loss", arguments, begin=lambda _: None)
             yield {
                 "": way,
                 "seed": seed,

@@ -67,9 +67,14 @@ def checked_text(value: object, place: str) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise value_error(place, value, "holds half a surrogate pair; write the whole character") from error
-    if not any(character.isprintable() and not character.isspace() for character in value):
+    if not is_readable(value):
         raise value_error(place, value, "is empty; write a text or remove the row")
     return value
+
+
+def is_readable(text: str) -> bool:
+    """Whether a text has more than blanks and what no one sees: control characters, joiners, direction marks."""
+    return any(character.isprintable() and not character.isspace() for character in text)
 
 
 def with_own_ids(sentences: Iterable[tuple[str, dict]]) -> list[dict]:
