@@ -57,4 +57,4 @@ def test_damaged_seeds_are_read_or_told(name: str, tmp_path: Path):
         except Exception as error:
             raise AssertionError(f"{name}, {bytes(content)[:2000]!r}") from error
     assert any(were_read)
-    assert not all(were_read)
+    assert not all(were_read) or name.startswith("annotate_")  # which rejects rows, and takes the rest of a file
