@@ -87,6 +87,11 @@ class ClassificationArguments(DataArguments):
                 "contexts_together=true with auxiliary_sentence=true: a text has one form for all contexts only "
                 "without auxiliary sentences"
             )
+        if self.class_weighted_loss and self.class_balanced_sampling:
+            raise ValueError(
+                "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
+                "balanced; leave one out"
+            )
 
 
 ARGUMENTS: dict[str, type[DataArguments]] = {"classification": ClassificationArguments}

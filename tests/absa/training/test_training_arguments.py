@@ -27,6 +27,7 @@ def test_a_token_is_refused_and_not_shown():
             ["--contexts_together", "--auxiliary_sentence", "false", "--class_balanced_sampling"],
             "class_balanced_sampling=true draws rows",
         ),
+        (["--class_weighted_loss", "--class_balanced_sampling"], "each would balance what the other has balanced"),
     ],
 )
 def test_what_no_run_can_be_trained_with(words: list[str], told: str):
