@@ -25,7 +25,6 @@ import pandas as pd
 import psutil
 import torch
 
-import absa
 from absa.commands import parse
 from absa.opinions import to_table
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
@@ -104,7 +103,7 @@ def memory(process: psutil.Process) -> int:
     return total
 
 
-def loop(predictor: absa.predict.Predictor, texts: list[str], rows: int, bf16: bool) -> tuple[list, float]:
+def loop(predictor: Predictor, texts: list[str], rows: int, bf16: bool) -> tuple[list, float]:
     """All opinions, and the seconds they take."""
     start, said = time.perf_counter(), []
     with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
