@@ -4,7 +4,6 @@ import hashlib
 import importlib
 import importlib.util
 import json
-import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, get_verbosity, set_verbosity, set_verbosity_error
 
 from absa.commands import reason
 from datasets_scripts.source_files import shorten
@@ -79,13 +78,13 @@ def quietly() -> Iterator[None]:
     disable_progress_bar()
     if downloads_have_bars:
         enable_progress_bars()
-    logger = logging.getLogger("transformers.modeling_utils")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    # Not of the logger that reports: with a level of its own, it has each layer listed as not sharded.
+    verbosity = get_verbosity()
+    set_verbosity_error()
     try:
         yield
     finally:
-        logger.setLevel(level)
+        set_verbosity(verbosity)
 
 
 def refuse_weights(name: str, faults: Mapping[str, Iterable[str]], remedy: str):

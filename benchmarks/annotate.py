@@ -28,6 +28,7 @@ import torch
 from absa.commands import parse
 from absa.opinions import to_table
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
+from absa.predict import Predictor, load
 from datasets_scripts import load_absa_dataset
 from timing import Threads, print_table, where
 
@@ -138,7 +139,7 @@ def main(arguments: BenchmarkArguments):
 
     bits = "bfloat16" if arguments.bf16 else "float32"
     print(f"{bits}, {where('cpu')}")
-    predictor = absa.load(arguments.checkpoint, device="cpu", return_all=True)
+    predictor = load(arguments.checkpoint, device="cpu", return_all=True)
     with tempfile.TemporaryDirectory() as folder:
         asked = (texts(arguments.sizes[0]), arguments.rows_per_commit, arguments.bf16)
         loop(predictor, asked[0][:200], *asked[1:])  # warm

@@ -9,10 +9,9 @@ SCRIPT = "examples/predict.py"
 
 
 def test_asks_about_the_targets_in_the_text(tiny_classifier: Path, run_script):
-    printed = run_script(
-        SCRIPT, tiny_classifier, "LOCATION2 is dear", "nothing here", "LOCATION1 and LOCATION2"
-    ).stdout
-    lines = printed.splitlines()
+    finished = run_script(SCRIPT, tiny_classifier, "LOCATION2 is dear", "nothing here", "LOCATION1 and LOCATION2")
+    assert finished.stderr == ""  # a user is told nothing of how models are loaded
+    lines = finished.stdout.splitlines()
     assert lines[0] == "LOCATION2 is dear"
     aspects = ["general", "price", "transit-location", "safety"]
     assert [line.split()[:2] for line in lines[1:5]] == [["LOCATION2", aspect] for aspect in aspects]
