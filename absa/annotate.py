@@ -215,6 +215,8 @@ def ray_started(address: str | None) -> Iterator[None]:
     else:
         # A machine that sleeps, or is busy for a while, is not taken for a dead one.
         os.environ.setdefault("RAY_health_check_failure_threshold", "100")
+        # By default workers give way to all other processes, those of Ray too, and answer some 5 % fewer texts.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         ray.init(
             "local",
             num_cpus=torch.get_num_threads(),
