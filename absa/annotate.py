@@ -1,7 +1,6 @@
 """Annotates a corpus, on one machine, a Ray cluster or Spark: what its texts say, as parquet."""
 
 import hashlib
-import io
 import json
 import logging
 import os
@@ -14,7 +13,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from pyarrow import fs
 
@@ -151,22 +149,25 @@ def check_same_run(filesystem: fs.FileSystem, output_dir: str, run: dict[str, An
 
 
 class Annotator:
-    """A worker: loads the model once, and makes of a chunk of texts the bytes of its two files, and counts."""
+    """A worker: loads the model once, and makes of a chunk of texts its two files, and counts."""
 
-    def __init__(self, arguments: AnnotateArguments, threads: int, on_gpu: bool):
+    def __init__(
+        self, arguments: AnnotateArguments, threads: int, on_gpu: bool, filesystem: fs.FileSystem, output_dir: str
+    ):
         os.environ.setdefault("RAYON_NUM_THREADS", str(threads))  # of the tokenizer
         torch.set_num_threads(threads)
         self.device = torch.accelerator.current_accelerator().type if on_gpu else "cpu"
         self.bf16 = use_bfloat16(arguments.bf16, self.device)
         self.predictor, self.keep_text = arguments.load(self.device), arguments.keep_text
+        self.output = filesystem, output_dir
 
     def __call__(self, chunks: pa.Table) -> pa.Table:
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.bf16):
-            return pa.Table.from_pylist([self.files(chunk) for chunk in chunks.to_pylist()])
+        return pa.Table.from_pylist([self.annotate(chunk) for chunk in chunks.to_pylist()])
 
-    def files(self, chunk: dict[str, Any]) -> dict[str, Any]:
+    def annotate(self, chunk: dict[str, Any]) -> dict[str, Any]:
         texts, rejects = chunk["texts"], chunk["rejects"]
-        said, refused = answers(self.predictor, texts, chunk["ids"])
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.bf16):
+            said, refused = answers(self.predictor, texts, chunk["ids"])
         for number, reason in refused.items():
             place = {"id": chunk["ids"][number], "file": chunk["file"], "row": chunk["rows"][number]}
             rejects.append({**place, "reason": reason})
@@ -174,10 +175,8 @@ class Annotator:
         if self.keep_text:
             kept = [text for text, of_text in zip(texts, said, strict=True) for _ in of_text]
             opinions = opinions.append_column("text", pa.array(kept, pa.large_string()))
+        write(chunk["name"], opinions, pa.Table.from_pylist(rejects, schema=REJECTS), *self.output)
         return {
-            "name": chunk["name"],
-            "opinions": as_parquet(opinions),
-            "rejects": as_parquet(pa.Table.from_pylist(rejects, schema=REJECTS)) if rejects else None,
             "counts": [len(texts) - len(refused), len(opinions), len(rejects)],
             "reason": "{file}, row {row}: {reason}".format(**rejects[0]) if rejects else "",
         }
@@ -196,12 +195,6 @@ def answers(predictor: Predictor, texts: list[str], ids: list[str]) -> tuple[lis
             said.append([])
             refused[number] = str(error)
     return said, refused
-
-
-def as_parquet(table: pa.Table) -> bytes:
-    file = io.BytesIO()
-    pq.write_table(table, file)
-    return file.getvalue()
 
 
 @contextmanager
@@ -286,20 +279,19 @@ def annotate(arguments: AnnotateArguments):
         workers, cpus, gpus = room(arguments)
         of_files = (files, arguments.text_column, arguments.id_column, arguments.rows_per_commit, done)
         whole = {"batch_size": None, "batch_format": "pyarrow"}
-        # Reading and writing take no processor from the workers, who may have all there are.
-        light = {"num_cpus": 0, "compute": ray.data.TaskPoolStrategy(size=min(workers + 1, len(files))), **whole}
+        # Reading takes no processor from the workers, who may have all there are.
+        readers = ray.data.TaskPoolStrategy(size=min(workers + 1, len(files)))
         written = (
             ray.data.from_items(list(range(len(files))), override_num_blocks=len(files))
-            .map_batches(read, fn_args=of_files, **light)
+            .map_batches(read, fn_args=of_files, num_cpus=0, compute=readers, **whole)
             .map_batches(
                 Annotator,
-                fn_constructor_args=(arguments, cpus, bool(gpus)),
+                fn_constructor_args=(arguments, cpus, bool(gpus), filesystem, output_dir),
                 compute=ray.data.ActorPoolStrategy(size=workers),
                 num_cpus=cpus,
                 num_gpus=gpus,
                 **whole,
             )
-            .map_batches(write, fn_args=(filesystem, output_dir), **light)
         )
         on_gpus = f" and {gpus:g} GPUs" if gpus else ""
         print(f"{workers} workers with {cpus} threads{on_gpus}; {len(done):,} files are there already", flush=True)

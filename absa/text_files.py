@@ -300,16 +300,12 @@ def _csv_records(file: TextFile, text_column: str, id_column: str | None) -> Ite
             yield number, fields if isinstance(fields, str) else dict(zip(header, fields, strict=True))
 
 
-def write(answered: pa.Table, filesystem: fs.FileSystem, output_dir: str) -> pa.Table:
-    """Writes the files of chunks: rejects, then opinions, whose file says that the chunk is done.
+def write(name: str, opinions: pa.Table, rejects: pa.Table, filesystem: fs.FileSystem, output_dir: str):
+    """Writes the files of a chunk: rejects, if there are some, then opinions, whose file says that the chunk is done.
 
-    A file appears whole or not at all. One that is written twice, by a task that is run again or by a worker that
-    outlives its run, replaces itself.
+    A file appears whole or not at all. One that is written twice, by a worker that outlives its run, replaces itself.
     """
-    for row in answered.to_pylist():
-        for folder, content in ((f"{output_dir}-rejects", row["rejects"]), (output_dir, row["opinions"])):
-            if content is not None:
-                with filesystem.open_output_stream(f"{folder}/.{row['name']}") as file:
-                    file.write(content)
-                filesystem.move(f"{folder}/.{row['name']}", f"{folder}/{row['name']}")
-    return answered.select(["counts", "reason"])
+    for folder, table in ((f"{output_dir}-rejects", rejects), (output_dir, opinions)):
+        if table.num_rows or table is opinions:
+            pq.write_table(table, f"{folder}/.{name}", filesystem=filesystem)
+            filesystem.move(f"{folder}/.{name}", f"{folder}/{name}")

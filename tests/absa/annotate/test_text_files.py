@@ -217,10 +217,10 @@ def test_data_sets_of_the_hub(tmp_path: Path, monkeypatch):
 
 def test_a_file_of_the_output_appears_whole(tmp_path: Path, monkeypatch):
     """What is written is written beside and renamed; written twice, it is there once."""
-    row = {"name": "a.parquet", "opinions": b"opinions", "rejects": None, "counts": [1, 1, 0], "reason": ""}
+    opinions, rejects = pa.table({"text_id": ["1"]}), text_files.REJECTS.empty_table()
     output = tmp_path / "out"
     output.mkdir()
     for _ in range(2):
-        text_files.write(pa.Table.from_pylist([row]), fs.LocalFileSystem(), str(output))
+        text_files.write("a.parquet", opinions, rejects, fs.LocalFileSystem(), str(output))
     assert [file.name for file in output.iterdir()] == ["a.parquet"]
-    assert (output / "a.parquet").read_bytes() == b"opinions"
+    assert pq.read_table(output / "a.parquet") == opinions
