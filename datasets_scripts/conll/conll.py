@@ -1,4 +1,4 @@
-"""Files with a token and its tag on each line, as of the CoNLL shared tasks: WNUT-17, CoNLL-2003, Weibo NER, others."""
+"""Files with a token and its tag on each line, as in the CoNLL shared tasks: WNUT-17, CoNLL-2003, Weibo NER."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class CoNLL(TaggedBuilder):
         tag_column: the column of the tag, from 1.
         scheme_in: "BIO", "BIEOS", "IOB1", "plain" for tags that mark no spans, or "auto", see `detected_scheme`.
         scheme_out: "BIO" or "BIEOS"; plain tags stay as they are.
-        **kwargs: those of `TaggedBuilder`. `columns`, `separator` and `tag_column` have the format's values by default.
+        **kwargs: those of `TaggedBuilder`. By default `columns`, `separator` and `tag_column` are those of the format.
     """
 
     BUILDER_CONFIG_CLASS = CoNLLConfig

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ..builder import RowsConfig
 from ..source_files import checked_text, read_lines, value_error
 from ..tag_schemes import PREFIXES, bio_to_bieos, label_names, ot_to_bio
-from ..builder import RowsConfig
 from ..tagged import Source, TaggedBuilder, choose
 
 PAGE = "https://github.com/lixin4ever/BERT-E2E-ABSA/tree/master/data"
