@@ -32,7 +32,7 @@ BUILDERS = {  # and the options that each takes
 def load_absa_dataset(
     name: str | Path, config_name: str | None = None, *, cache_dir: str | Path | None = None, **options
 ) -> DatasetDict:
-    """Load a data set as rows of (id, text, target, aspect, label), one per text, target and aspect, or as tagged text.
+    """Load a data set: rows of (id, text, target, aspect, label), one per text, target and aspect, or tagged texts.
 
     Args:
         name: "sentihood", "semeval2014" or "custom", see `SentiHood`, `SemEval2014`, `CustomABSA`; or a folder of
