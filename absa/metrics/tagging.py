@@ -112,10 +112,10 @@ def _check_words(gold, words, train_words) -> None:
 
 def _word_counts(pairs, words, train_words) -> np.ndarray:
     """(sentences, 4): right words, words, right words that train lacks, words that train lacks."""
-    counts = []
+    counts, known = [], frozenset(train_words or ())
     for number, tags in enumerate(pairs):
         right = [gold == predicted for gold, predicted in zip(*tags, strict=True)]
-        unseen = [False] * len(right) if train_words is None else [word not in train_words for word in words[number]]
+        unseen = [False] * len(right) if train_words is None else [word not in known for word in words[number]]
         right_unseen = [all(both) for both in zip(right, unseen, strict=True)]
         counts.append([sum(right), len(right), sum(right_unseen), sum(unseen)])
     return np.array(counts, dtype=np.int64)

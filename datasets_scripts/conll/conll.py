@@ -80,7 +80,7 @@ class CoNLL(TaggedBuilder):
             },
         ),
         "columns": Source(
-            "you",
+            "another place",
             {
                 "train": ["train.conll", "train.txt"],
                 "validation": ["validation.conll", "validation.txt", "dev.conll", "dev.txt"],
