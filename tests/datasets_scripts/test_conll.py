@@ -1,6 +1,7 @@
 """Column files: schemes, separators, sentence breaks, errors, and the counts of WNUT-17."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -203,7 +204,4 @@ def test_counts_of_wnut17(shared_dir):
 def neighbours(sentence):
     """Entities right behind another of their type."""
     tags = sentence["tags"]
-    return sum(
-        tag[0] == "B" and before[0] != "O" and before[2:] == tag[2:]
-        for before, tag in zip(tags, tags[1:], strict=False)
-    )
+    return sum(tag[0] == "B" and before[0] != "O" and before[2:] == tag[2:] for before, tag in pairwise(tags))

@@ -9,7 +9,8 @@ from datasets_scripts import E2EABSA, load_absa_dataset
 from datasets_scripts.tag_schemes import first_fault
 
 LINES = {
-    "train": "I paid $ 5 #### 3####I=O paid=O $=O a=b=c=T-NEG d=T-NEG\r\n\nGood soup, bad tea.####Good=O soup=T-POS tea=T-NEG\n",
+    "train": "I paid $ 5 #### 3####I=O paid=O $=O a=b=c=T-NEG d=T-NEG\r\n"
+    "\nGood soup, bad tea.####Good=O soup=T-POS tea=T-NEG\n",
     "dev": "Fine.####Fine=O\n",
     "test": "Ok####Ok=T-NEU\n",
 }
