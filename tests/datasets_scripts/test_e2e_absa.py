@@ -15,21 +15,6 @@ LINES = {
     "test": "Ok####Ok=T-NEU\n",
 }
 CLASSES = ["O", *(f"{prefix}-{polarity}" for polarity in ("POS", "NEG", "NEU") for prefix in "BIES")]
-# sentences, tokens, POS, NEG, NEU, aspects of several words, sentences without aspect, kept by the reference
-COUNTS = {
-    "laptop14 train": (2741, 45110, 884, 755, 408, 750, 1433, 2041),
-    "laptop14 validation": (304, 5572, 104, 106, 46, 89, 154, 256),
-    "laptop14 test": (800, 11670, 339, 130, 165, 286, 389, 634),
-    "rest14 train": (2736, 42273, 1959, 737, 576, 794, 940, 3266),
-    "rest14 validation": (304, 4461, 214, 64, 53, 85, 123, 329),
-    "rest14 test": (800, 12486, 728, 196, 198, 314, 200, 1120),
-    "rest15 train": (1183, 16445, 812, 233, 34, 270, 433, 1079),
-    "rest15 validation": (130, 1876, 102, 26, 2, 45, 48, 130),
-    "rest15 test": (685, 10308, 327, 186, 34, 150, 284, 547),
-    "rest16 train": (1799, 25819, 1119, 410, 60, 421, 685, 1589),
-    "rest16 validation": (200, 2816, 122, 36, 9, 43, 82, 167),
-    "rest16 test": (676, 9780, 471, 119, 32, 151, 256, 622),
-}
 
 
 @pytest.fixture
@@ -143,6 +128,7 @@ def measured(cut, reference):
     return (
         len(cut),
         len(tags),
+        len(polarities),
         *(polarities.count(polarity) for polarity in ("POS", "NEG", "NEU")),
         sum(tag[0] == "B" for tag in tags),
         sum(not of_one for of_one in aspects),
@@ -151,10 +137,10 @@ def measured(cut, reference):
 
 
 @pytest.mark.parametrize("domain", E2EABSA.SOURCES)
-def test_counts(read, domain):
+def test_counts_of_the_card(card, table, read, domain):
     cut, reference = read(domain), read(domain, conversion="reference")
     found = {f"{domain} {split}": measured(cut[split], reference[split]) for split in cut}
-    assert found == {name: counts for name, counts in COUNTS.items() if name.startswith(domain)}
+    assert found == {name: row for name, row in table(card("e2e_absa"), "split").items() if name.startswith(domain)}
     assert all(first_fault(sentence["tags"], "BIEOS") is None for rows in cut.values() for sentence in rows)
 
 
@@ -163,8 +149,10 @@ def test_sentences_in_several_splits(read):
         lowered = [{" ".join(sentence["tokens"]).lower() for sentence in sentences} for sentences in (first, second)]
         return sum(" ".join(sentence["tokens"]).lower() in lowered[1] for sentence in first)
 
-    laptop, rest15, rest16 = read("laptop14"), read("rest15"), read("rest16")
+    laptop, rest14, rest15, rest16 = map(read, E2EABSA.SOURCES)
     assert shared(laptop["test"], laptop["train"]) == 1
     assert shared(laptop["validation"], laptop["train"]) == 4
+    assert shared(rest14["validation"], rest14["train"]) == 2
     assert shared(rest16["test"], rest16["train"]) == 2
+    assert shared(rest16["validation"], rest16["train"]) == 1
     assert shared(rest15["test"], rest16["train"] + rest16["validation"]) == 684

@@ -6,12 +6,15 @@ import warnings
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_properties import ANY_TEXT, JSON
 
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.tag_sequences import check_tags, default_spans, is_well_formed, join_tags, plain_tags, strict_spans
 from absa.metrics.tagging import tagging_scores
 
+# Any code point, lone surrogates among them, which JSON can hold.
+ANY_TEXT = st.text(st.characters(codec=None), max_size=4)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | ANY_TEXT
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ANY_TEXT, inner, max_size=3))
 SENTENCES = [["B-POS", "E-POS", "O"], ["S-NEG"]]
 ROWS = [{"id": "1", "tags": SENTENCES[0]}, {"id": "2", "tags": SENTENCES[1]}]
 
