@@ -1,5 +1,6 @@
 """Files with a token and its tag on each line, as in the CoNLL shared tasks: WNUT-17, CoNLL-2003, Weibo NER."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,9 +142,7 @@ def read_columns(file: Path, columns: int, separator: str, tag_column: int) -> I
     rows = []
     for line, content in enumerate([*read_utf8(file).split("\n"), ""], start=1):
         content = content.removesuffix("\r")
-        cells = content.split("\t") if separator == "tab" else content.replace("\t", " ").strip(" ").split(" ")
-        if separator == "blanks":
-            cells = [cell for cell in cells if cell]
+        cells = content.split("\t") if separator == "tab" else re.findall(r"[^ \t]+", content)
         if content.strip() and cells[0] != DOCUMENT:
             place = f"{file}, line {line}"
             if len(cells) != columns:
