@@ -76,7 +76,7 @@ def iob1_to_bio(tags: Sequence[str]) -> list[str]:
 def bio_to_bieos(tags: Sequence[str]) -> list[str]:
     """BIO to BIEOS, by prefixes alone: `B-POS I-NEG`, which is no BIO, gives `B-POS E-NEG`, which is no BIEOS."""
     converted = []
-    for tag, following in zip(tags, [*tags[1:], "O"], strict=True):
+    for tag, following in zip(tags, [*tags, "O"][1:], strict=True):
         prefix, type_ = split_tag(tag)
         is_last = split_tag(following)[0] != "I"
         if prefix == "O":
