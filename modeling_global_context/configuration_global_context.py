@@ -70,6 +70,8 @@ class GlobalContextConfig(PreTrainedConfig):
 
     model_type = "global_context"
     sub_configs: ClassVar = {"encoder_config": AutoConfig}
+    # The Trainer's predictions are logits, with a CRF also the most probable labels.
+    keys_to_ignore_at_inference: ClassVar = ["emissions", "global_state", "gates", "hidden_states", "attentions"]
 
     encoder_config: dict | PreTrainedConfig | None = None
     vocab_size: int | None = None

@@ -29,7 +29,7 @@ NOT_TAKEN = {
 }
 # What a recipe says of its own data set alone.
 OF_THE_DATA = (
-    *("data_dir", "data_version", "train_file", "validation_file", "test_file", "absent_label"),
+    *("data_dir", "data_version", "data_config", "train_file", "validation_file", "test_file", "absent_label"),
     *("metric", "metric_for_best_model"),
 )
 
@@ -113,8 +113,8 @@ class ABSATrainingArguments(TrainingArguments):
     learning_rates: dict | str | None = field(
         default=None,
         metadata={
-            "help": 'Peak learning rates of parts of the model, in place of the others: \'{"lstm": 1e-3, "classifier": '
-            "1e-4}' (default: none)."
+            "help": "Peak learning rates of parts of the model, in place of the others: "
+            '\'{"lstm": 1e-3, "classifier": 1e-4}\' (default: none).'
         },
     )
     layer_decay: float = field(

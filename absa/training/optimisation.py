@@ -58,7 +58,7 @@ def parameter_groups(
     parts = dict.fromkeys(part_of(name, model) for name, _ in model.named_parameters())
     if unknown := sorted(learning_rates.keys() - parts):
         raise ValueError(f"learning_rates names {', '.join(unknown)}: the parts of the model are {', '.join(parts)}")
-    top = model.config.num_hidden_layers + 1
+    top = getattr(model.config.get_text_config(), "num_hidden_layers", 0) + 1
     groups, decayed = {}, set(decayed)
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
