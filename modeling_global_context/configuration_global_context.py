@@ -41,7 +41,7 @@ class GlobalContextConfig(PreTrainedConfig):
             Without a BiLSTM: whether the global state is halves of the states at the two ends, or the first state.
         num_attention_heads (`int`, defaults to 6), attention_norm (`bool`, defaults to True),
         attention_dropout (`float`, defaults to 0.1):
-            Of the self-attention; the norm is that behind the residual, which the authors' code has and eq. 12 has not.
+            Of the self-attention. The norm behind the residual is in the authors' code and not in eq. 12.
         gate_dropout (`float`, defaults to 0.5):
             Dropout of what the gates see.
         context_dropout (`float`, defaults to 0.1):
@@ -51,7 +51,7 @@ class GlobalContextConfig(PreTrainedConfig):
         crf (`bool`, defaults to False):
             Whether a conditional random field scores the tags of a sentence together.
         crf_constraints (`bool`, defaults to False):
-            Whether the field gives no probability to tags that are not well-formed. Gold tags must be well-formed then.
+            Whether the field gives ill-formed tags no probability. Gold tags must be well-formed then.
         initializer_range (`float`, defaults to 0.02):
             Standard deviation of the initial weights of linear layers and embeddings.
         word_splitting (`"english"`, `"whitespace"` or `"characters"`, defaults to `"english"`):

@@ -1,7 +1,7 @@
 """Taggers with a global context (Xu, Shen & Sun, "Supplementary Features of BiLSTM for Enhanced Sequence Labeling",
 arXiv 2305.19928): any encoder, a BiLSTM, the global context mechanism, a classifier of each token, perhaps a CRF.
 
-Shapes: B sentences, n tokens, h width of the encoder, d width of the states, u labels. Equation numbers are the paper's.
+Shapes: B sentences, n tokens, h width of the encoder, d width of states, u labels. Equations have the paper's numbers.
 """
 
 from collections.abc import Callable
@@ -151,8 +151,8 @@ class GlobalContextPreTrainedModel(PreTrainedModel):
         random = sorted({*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])})
         if random:
             raise ValueError(
-                f"{name} lacks {len(random)} weights of its encoder, which would stay random: {', '.join(random[:5])}. "
-                "Give a complete checkpoint"
+                f"{name} lacks {len(random)} weights of its encoder, which would stay random: "
+                f"{', '.join(random[:5])}. Give a complete checkpoint"
             )
         model = cls._from_config(
             config, attn_implementation=config.encoder_config._attn_implementation, dtype=encoder.dtype
@@ -318,7 +318,7 @@ class GlobalContextForTokenClassification(GlobalContextPreTrainedModel):
     ) -> TaggerOutput:
         r"""
         Args:
-            labels: class of each token in [0, num_labels), -100 where there is none, (B, n); `loss` is over the others.
+            labels: class of each token in [0, num_labels), -100 where there is none, (B, n); `loss` is over the rest.
             word_mask: 1 at the first token of each word, (B, n): where a CRF gives predictions and marginals. Without
                 it they are where `labels` are, without these at all tokens of `attention_mask`.
 

@@ -5,6 +5,7 @@ A tag is "O" or a prefix, a hyphen and a type, such as "B-POS"; the type is all 
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 Scheme = Literal["BIEOS", "BIO", "plain"]
@@ -154,7 +155,7 @@ def check_well_formed(tags: Sequence[str], labels: Sequence[str]):
         raise ValueError(f"tags {list(tags)}: a sentence may not start with {tags[0]}")
     if not allowed.end[numbers[-1]]:
         raise ValueError(f"tags {list(tags)}: a sentence may not end with {tags[-1]}")
-    for position, (before, after) in enumerate(zip(numbers, numbers[1:], strict=False)):
+    for position, (before, after) in enumerate(pairwise(numbers)):
         if not allowed.between[before][after]:
             raise ValueError(
                 f"tags {list(tags)}: {labels[after]} may not follow {labels[before]} at word {position + 1}"
