@@ -4,7 +4,6 @@ arXiv 2305.19928): any encoder, a BiLSTM, the global context mechanism, a classi
 Shapes: B sentences, n tokens, h width of the encoder, d width of states, u labels. Equations have the paper's numbers.
 """
 
-from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from inspect import signature
@@ -87,12 +86,6 @@ def encoder_options(config: PreTrainedConfig) -> dict[str, bool]:
     return {"add_pooling_layer": False} if has_pooler else {}
 
 
-def named_arguments(function: Callable, **arguments) -> dict:
-    """Those of the arguments that a function names and that are not None: not each encoder has token types."""
-    names = signature(function).parameters
-    return {name: value for name, value in arguments.items() if name in names and value is not None}
-
-
 class GlobalContextPreTrainedModel(PreTrainedModel):
     """Loading, saving and initialisation."""
 
@@ -132,11 +125,11 @@ class GlobalContextPreTrainedModel(PreTrainedModel):
             known = {"num_labels", *(field.name for field in fields(cls.config_class))} - {"dtype"}
             chosen = {field: kwargs.pop(field) for field in known & kwargs.keys()}
             config = cls.config_class(encoder_config=encoder_config, **chosen)
-        elif config.encoder_config is None:
-            config = deepcopy(config)
+        config = deepcopy(config)  # the user's own stays as it is
+        if config.encoder_config is None:
             config.encoder_config = encoder_config
             config.validate()
-        elif config.encoder_config.model_type != encoder_config.model_type:
+        if config.encoder_config.model_type != encoder_config.model_type:
             raise ValueError(
                 f"encoder_config is of a {config.encoder_config.model_type}, {name} holds a "
                 f"{encoder_config.model_type}: leave encoder_config out, or give another checkpoint"
@@ -154,9 +147,7 @@ class GlobalContextPreTrainedModel(PreTrainedModel):
                 f"{name} lacks {len(random)} weights of its encoder, which would stay random: "
                 f"{', '.join(random[:5])}. Give a complete checkpoint"
             )
-        model = cls._from_config(
-            config, attn_implementation=config.encoder_config._attn_implementation, dtype=encoder.dtype
-        )
+        model = cls._from_config(config, attn_implementation=encoder.config._attn_implementation, dtype=encoder.dtype)
         model.base_model.encoder = encoder
         model.eval()
         if not output_loading_info:
@@ -193,6 +184,7 @@ class GlobalContextModel(GlobalContextPreTrainedModel):
         super().__init__(config)
         if config.encoder_config is not None:
             self.encoder = AutoModel.from_config(config.encoder_config, **encoder_options(config.encoder_config))
+            self.encoder_inputs = frozenset(signature(self.encoder.forward).parameters)  # not all have token types
         elif config.vocab_size is not None:
             self.embeddings = nn.Embedding(config.vocab_size, config.embedding_size, config.pad_token_id)
         else:
@@ -248,21 +240,23 @@ class GlobalContextModel(GlobalContextPreTrainedModel):
                 rows = (~mask.any(dim=1)).nonzero()[:, 0].tolist()
                 raise ValueError(f"attention_mask has no token in the rows {rows}: leave out empty sentences")
 
-        encoded, hidden_states, attentions = None, None, None
+        hidden_states, attentions = None, None
         if self.config.encoder_config is None:
             encoded = self.embeddings(input_ids) if inputs_embeds is None else inputs_embeds  # (B, n, h)
         else:
+            inputs = {
+                "input_ids": input_ids,
+                "attention_mask": attention_mask,
+                "token_type_ids": token_type_ids,
+                "position_ids": position_ids,
+                "inputs_embeds": inputs_embeds,
+            }
             outputs = self.encoder(
-                **named_arguments(
-                    self.encoder.forward,
-                    input_ids=input_ids,
-                    attention_mask=attention_mask,
-                    token_type_ids=token_type_ids,
-                    position_ids=position_ids,
-                    inputs_embeds=inputs_embeds,
+                **{name: value for name, value in inputs.items() if name in self.encoder_inputs},
+                output_attentions=self.config.output_attentions if output_attentions is None else output_attentions,
+                output_hidden_states=(
+                    self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
                 ),
-                output_attentions=output_attentions,
-                output_hidden_states=output_hidden_states,
                 return_dict=True,
             )
             encoded = outputs.last_hidden_state  # eq. 1, (B, n, h)
