@@ -223,7 +223,7 @@ def test_gradient_checkpointing_changes_no_gradient(make_model, make_batch):
     for checkpointing in (False, True):
         model = make_model(gate_dropout=0.0, context_dropout=0.0).train()
         if checkpointing:
-            model.gradient_checkpointing_enable()
+            model.gradient_checkpointing_enable()  # the name that Transformers had first
         model(**make_batch()).loss.backward()
         gradients.append({name: parameter.grad for name, parameter in model.named_parameters()})
     for name, gradient in gradients[0].items():
