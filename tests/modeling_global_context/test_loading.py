@@ -170,6 +170,15 @@ def test_weights_of_a_head_that_are_missing_are_initialised(tmp_path, make_model
         assert torch.equal(value, model.base_model.state_dict()[key]), key
 
 
+def test_a_bilstm_that_is_missing_is_initialised_as_torch_does(tmp_path, make_model):
+    make_model(use_bilstm=False, interaction="none").save_pretrained(tmp_path)
+    loaded = GlobalContextForTokenClassification.from_pretrained(
+        tmp_path, use_bilstm=True, lstm_size=16, ignore_mismatched_sizes=True
+    )
+    for name, value in loaded.model.lstm.named_parameters():
+        assert 0.5 * 8**-0.5 < value.abs().max() <= 8**-0.5, name
+
+
 def test_the_model_without_a_head_loads_from_a_tagger(tmp_path, make_model, make_batch):
     model = make_model(interaction="attention")
     model.save_pretrained(tmp_path)

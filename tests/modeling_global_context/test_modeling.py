@@ -1,5 +1,7 @@
 """What holds of every tagger: padding and batches change no answer, every parameter learns, a CRF is a field."""
 
+import warnings
+
 import pytest
 import torch
 from torch.nn.functional import pad
@@ -252,3 +254,26 @@ def test_parameters_are_as_many_as_the_paper_has(make_config):
             counted[name] = sum(parameter.numel() for parameter in getattr(model, name).parameters())
         assert not hasattr(model.encoder, "pooler") or model.encoder.pooler is None
     assert counted == {"lstm": 2_568_000, "context": 1_441_200, "attention": 1_443_600}
+
+
+def test_an_onnx_file_takes_batches_of_any_size(make_model, tmp_path):
+    """Of sentences of one length, without padding: an LSTM is read step by step."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    model = make_model()
+    example = torch.randint(1, 60, (2, 7))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            model,
+            (),
+            tmp_path / "model.onnx",
+            kwargs={"input_ids": example},
+            dynamic_shapes={"input_ids": {0: torch.export.Dim("batch", max=64)}},
+            dynamo=True,
+            verbose=False,
+        )
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    for batch_size in (1, 5):
+        ids = torch.randint(1, 60, (batch_size, 7))
+        logits = session.run(None, {"input_ids": ids.numpy()})[0]
+        torch.testing.assert_close(torch.from_numpy(logits), model(ids).logits.detach(), rtol=1e-5, atol=1e-5)
