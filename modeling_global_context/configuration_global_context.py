@@ -140,10 +140,11 @@ class GlobalContextConfig(PreTrainedConfig):
         """An encoder, or the fields of static embeddings."""
         if self.encoder_config is None:
             return
-        if self.vocab_size is not None:
-            raise ValueError(
-                f"vocab_size={self.vocab_size} beside an encoder_config, whose vocab_size counts: leave it out"
-            )
+        for name in ("vocab_size", "embedding_size"):
+            if getattr(self, name) != getattr(type(self), name):
+                raise ValueError(
+                    f"{name}={getattr(self, name)} beside an encoder_config, which has its own: leave it out"
+                )
         if self.encoder_config.is_encoder_decoder or getattr(self.encoder_config, "is_decoder", False):
             raise ValueError(
                 f"encoder_config is of a decoder ({self.encoder_config.model_type}): give that of an encoder"

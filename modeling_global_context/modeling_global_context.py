@@ -93,7 +93,8 @@ class GlobalContextPreTrainedModel(PreTrainedModel):
     config_class = GlobalContextConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
-    _supports_sdpa = True
+    # The backend of attention is the encoder's, which says what it supports.
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = True
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path, *model_args, config=None, **kwargs):

@@ -74,6 +74,7 @@ def test_settings_of_the_paper_are_the_defaults():
         ({"initializer_range": -1.0}, "initializer_range=-1.0"),
         ({"calibration_temperature": 0.0}, "calibration_temperature=0.0"),
         ({"vocab_size": 10}, "vocab_size=10"),
+        ({"embedding_size": 10}, "embedding_size=10"),
         ({"encoder": BartConfig()}, "bart"),
         ({"encoder": BertConfig(is_decoder=True)}, "decoder"),
         ({"labels": ["O", "B-POS", "NOUN"]}, "NOUN"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from safetensors.torch import load_file, save_file
 from transformers import (
     AutoModel,
@@ -114,6 +115,8 @@ def test_a_configuration_may_be_given_with_the_encoder_and_without(tmp_path):
             assert torch.equal(model.state_dict()[f"model.encoder.{key}"], value), key
     assert model.model.encoder.config.hidden_dropout_prob == 0.3
     assert config.encoder_config is None  # the user's own stays as it is
+    with pytest.raises(StrictDataclassError, match="validate_encoder"):
+        GlobalContextModel.from_pretrained(tmp_path, config=GlobalContextConfig(vocab_size=60))
 
 
 def test_the_model_without_a_head_loads_an_encoder(tmp_path):

@@ -178,6 +178,11 @@ def test_a_field_answers_at_words(make_model, make_batch):
     labels = batch["labels"].where(is_word, -100)
     with_labels = model(batch["input_ids"], batch["attention_mask"], labels=labels)
     assert torch.equal(with_labels.logits, outputs.logits)  # without a mask words are where labels are
+    partly = labels.clone()
+    partly[0, 1] = -100
+    some_labelled = model(batch["input_ids"], batch["attention_mask"], labels=partly, word_mask=word_mask)
+    assert torch.equal(some_labelled.predictions, outputs.predictions)
+    assert some_labelled.loss < with_labels.loss  # one word less to get right
     everywhere = model(batch["input_ids"], batch["attention_mask"])
     assert torch.equal(everywhere.predictions == -100, batch["attention_mask"] == 0)
     in_training = model.train()(batch["input_ids"], batch["attention_mask"], word_mask=word_mask)
