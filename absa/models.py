@@ -130,19 +130,38 @@ def check_tokenizer(name: str, tokenizer: PreTrainedTokenizerBase, config: PreTr
         )
 
 
-def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A trained classifier, in evaluation mode, and its tokenizer.
+def auto_class_of(argument: str, name: str, auto_classes: Iterable[type]) -> type:
+    """Which of some Auto classes stands for the task that a checkpoint was trained for; the first, where none does.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load_classifier`.
+    """
+    with loading(argument, name):
+        config = AutoConfig.from_pretrained(name)
+    auto_classes = list(auto_classes)
+    for auto_class in auto_classes:
+        models = auto_class._model_mapping
+        if type(config) in models and models[type(config)].__name__ in (config.architectures or ()):
+            return auto_class
+    return auto_classes[0]
+
+
+def load_classifier(
+    argument: str, name: str, auto_class: type = AutoModelForSequenceClassification, **options
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A trained classifier of texts or tokens, in evaluation mode, and its tokenizer.
 
     Args:
         argument: what the user calls the checkpoint, for the error.
         name: its folder or Hub id.
+        auto_class: of its task.
         options: of `from_pretrained` of the model.
     Raises:
         FileNotFoundError: if it is not there, or not as safetensors: a pickle can run code.
         ValueError: if it cannot be read, or its weights or tokenizer are not those of its configuration.
     """
     with loading(argument, name), quietly():
-        model, found = AutoModelForSequenceClassification.from_pretrained(
+        model, found = auto_class.from_pretrained(
             name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
         )
         tokenizer = AutoTokenizer.from_pretrained(name)
