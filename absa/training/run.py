@@ -26,6 +26,7 @@ from filelock import FileLock
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from absa.commands import user_errors
+from absa.metrics.ratios import DegenerateScoreWarning
 from absa.models import (
     build_config,
     classifier_of,
@@ -104,7 +105,8 @@ def train_one(
 
     def scores_of(split: str, predictions) -> dict[str, float]:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
+            # Scores that are undefined in early epochs; those of the chosen checkpoint are told.
+            warnings.simplefilter("ignore", DegenerateScoreWarning)
             scores = task.score(split, task.answers(split, entries[split], predictions))
         wanted = {*task.main_scores, select_by.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
