@@ -30,7 +30,12 @@ from absa.commands import reason
 from datasets_scripts.source_files import shorten
 
 # Each model_type, and the package whose import registers its classes with the Auto classes.
-FAMILIES = {"qacg_bert": "modeling_qacg_bert", "cg_bert": "modeling_qacg_bert", "bert": "transformers"}
+FAMILIES = {
+    "qacg_bert": "modeling_qacg_bert",
+    "cg_bert": "modeling_qacg_bert",
+    "bert": "transformers",
+    "global_context": "modeling_global_context",
+}
 for _package in FAMILIES.values():
     importlib.import_module(_package)
 
@@ -39,7 +44,15 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 # Fields of a configuration that belong to a checkpoint's own head or file, not to what is built on it.
 OF_THE_FILE = ("model_type", "architectures", "auto_map", "transformers_version", "num_contexts")
 OF_THE_HEAD = ("num_labels", "problem_type", "id2label", "label2id")
-NOT_OVERRIDDEN = {*OF_THE_FILE, *OF_THE_HEAD, "dtype", "is_encoder_decoder", "return_dict", "output_attentions"}
+NOT_OVERRIDDEN = {
+    *OF_THE_FILE,
+    *OF_THE_HEAD,
+    "encoder_config",
+    "dtype",
+    "is_encoder_decoder",
+    "return_dict",
+    "output_attentions",
+}
 LAYER = re.compile(r"\bencoder\.layer\.(\d+)\.")
 
 
@@ -49,8 +62,15 @@ def takes(model: PreTrainedModel | type[PreTrainedModel], name: str) -> bool:
 
 
 def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassification) -> type[PreTrainedModel]:
-    """The class of a family's model for the task that an Auto class stands for."""
-    return auto_class._model_mapping[CONFIG_MAPPING[model_type]]
+    """The class of a family's model for the task that an Auto class stands for.
+
+    Raises:
+        ValueError: if the family has none.
+    """
+    config_class = CONFIG_MAPPING[model_type]
+    if config_class not in auto_class._model_mapping:
+        raise ValueError(f"model_type={model_type} has no {auto_class.__name__.replace('Auto', '')}: choose another")
+    return auto_class._model_mapping[config_class]
 
 
 @contextmanager
@@ -102,26 +122,46 @@ def refuse_weights(name: str, faults: Mapping[str, Iterable[str]], remedy: str):
 
 def check_tokenizer(name: str, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig):
     """A tokenizer knows words, unlike one made from a folder without tokenizer files, and no more than the model."""
-    if not len(tokenizer.all_special_tokens) < len(tokenizer) <= config.vocab_size:
+    vocab_size = config.get_text_config().vocab_size
+    if not len(tokenizer.all_special_tokens) < len(tokenizer) <= vocab_size:
         raise ValueError(
-            f"the tokenizer of {name} has {len(tokenizer)} tokens, the model {config.vocab_size}: put the files of "
+            f"the tokenizer of {name} has {len(tokenizer)} tokens, the model {vocab_size}: put the files of "
             "the model's own tokenizer (tokenizer.json or vocab.txt) beside its weights"
         )
 
 
-def load_classifier(argument: str, name: str, **options) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """A trained classifier, in evaluation mode, and its tokenizer.
+def auto_class_of(argument: str, name: str, auto_classes: Iterable[type]) -> type:
+    """Which of some Auto classes stands for the task that a checkpoint was trained for; the first, where none does.
+
+    Raises:
+        FileNotFoundError, ValueError: as `load_classifier`.
+    """
+    with loading(argument, name):
+        config = AutoConfig.from_pretrained(name)
+    auto_classes = list(auto_classes)
+    for auto_class in auto_classes:
+        models = auto_class._model_mapping
+        if type(config) in models and models[type(config)].__name__ in (config.architectures or ()):
+            return auto_class
+    return auto_classes[0]
+
+
+def load_classifier(
+    argument: str, name: str, auto_class: type = AutoModelForSequenceClassification, **options
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A trained classifier of texts or tokens, in evaluation mode, and its tokenizer.
 
     Args:
         argument: what the user calls the checkpoint, for the error.
         name: its folder or Hub id.
+        auto_class: of its task.
         options: of `from_pretrained` of the model.
     Raises:
         FileNotFoundError: if it is not there, or not as safetensors: a pickle can run code.
         ValueError: if it cannot be read, or its weights or tokenizer are not those of its configuration.
     """
     with loading(argument, name), quietly():
-        model, found = AutoModelForSequenceClassification.from_pretrained(
+        model, found = auto_class.from_pretrained(
             name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
         )
         tokenizer = AutoTokenizer.from_pretrained(name)
@@ -182,12 +222,16 @@ def build_config(
     """
     with loading("model_name_or_path", backbone):
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
-    if not issubclass(CONFIG_MAPPING[model_type], type(backbone_config)):
+    config_class = CONFIG_MAPPING[model_type]
+    if "encoder_config" in config_class.sub_configs and backbone_config.model_type != model_type:
+        fields = {"encoder_config": backbone_config}
+    elif issubclass(config_class, type(backbone_config)):
+        fields = {name: value for name, value in backbone_config.to_dict().items() if name not in OF_THE_FILE}
+    else:
         raise ValueError(
             f"model_name_or_path={backbone} holds a {backbone_config.model_type}: a {model_type} starts from a bert "
             f"or a {model_type}"
         )
-    fields = {name: value for name, value in backbone_config.to_dict().items() if name not in OF_THE_FILE}
     if fields.get("aspects"):  # trained before
         fields.setdefault("symmetric_targets", False)  # of a baseline that was saved before there were such
         for name in described.keys() - {"none_label", "label2id"}:
@@ -203,7 +247,7 @@ def build_config(
     for name in overriding.keys() & described.keys():
         raise ValueError(f"config_overrides={overrides} has {name}, which the data decides: leave it out")
     try:
-        return CONFIG_MAPPING[model_type](**fields | overriding)
+        return config_class(**fields | overriding)
     except Exception as error:  # of several classes, for a wrong type or for values that contradict each other
         of_overrides = f" with config_overrides={shorten(overrides)}" if overrides else ""
         raise ValueError(
@@ -259,8 +303,8 @@ def load_model(
     """
     with loading("model_name_or_path", backbone), quietly():
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
-        num_layers = backbone_config.num_hidden_layers
-        backbone_config.num_hidden_layers = config.num_hidden_layers
+        num_layers = backbone_config.get_text_config().num_hidden_layers
+        backbone_config.get_text_config().num_hidden_layers = config.get_text_config().num_hidden_layers
         with torch.device("meta"):
             of_backbone = AutoModel.from_config(backbone_config).state_dict().keys()
         model, found = classifier_of(config.model_type, auto_class).from_pretrained(
@@ -291,12 +335,22 @@ def load_model(
     return model
 
 
+def most_tokens(wanted: int, config: PreTrainedConfig) -> int:
+    """So many tokens as are wanted, and no more than a model has positions."""
+    return min(wanted, getattr(config.get_text_config(), "max_position_embeddings", wanted))
+
+
 def reset_pooler(model: PreTrainedModel):
     """Gives BERT's pooler orthogonal weights, which hand the state of the first token on in its size.
 
     A sentence encoder that takes the mean over all tokens has never trained its pooler. MiniLM's has weights of 0.009,
     behind which the texts look alike, and a classifier learns nothing for hundreds of steps.
+
+    Raises:
+        ValueError: if the model has no pooler.
     """
+    if not hasattr(model.base_model, "pooler"):
+        raise ValueError(f"reset_pooler=true, and a {type(model).__name__} has no pooler: leave it out")
     dense = model.base_model.pooler.dense
     torch.nn.init.orthogonal_(dense.weight)
     torch.nn.init.zeros_(dense.bias)

@@ -1,7 +1,7 @@
 """The one record of what a text says, whichever family of models has read it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import pyarrow as pa
@@ -54,14 +54,10 @@ SCHEMA = pa.schema(
 
 
 def from_answer(answer: Mapping[str, Any], text_id: str | int) -> Opinion:
-    """An opinion from an answer of `AspectSentimentPipeline`."""
+    """An opinion from an answer of a family's pipeline: those of its keys that an opinion has; "" stands for None."""
+    known = {field.name for field in fields(Opinion)}
     return Opinion(
-        text_id,
-        target=answer["target"] or None,
-        aspect=answer["aspect"],
-        label=answer["label"],
-        score=answer["score"],
-        probabilities=answer["probabilities"],
+        text_id, **{name: None if value == "" else value for name, value in answer.items() if name in known}
     )
 
 

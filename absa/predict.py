@@ -3,10 +3,18 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from absa.models import load_classifier
+from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification, Pipeline
+
+from absa.models import auto_class_of, load_classifier
 from absa.opinions import Opinion, from_answer
+from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.processing_qacg_bert import is_readable
+
+PIPELINES = {
+    AutoModelForSequenceClassification: AspectSentimentPipeline,
+    AutoModelForTokenClassification: AspectTermSentimentPipeline,
+}
 
 
 class Predictor:
@@ -16,7 +24,7 @@ class Predictor:
         pipe: the pipeline of a trained model.
     """
 
-    def __init__(self, pipe: AspectSentimentPipeline):
+    def __init__(self, pipe: Pipeline):
         self.pipe = pipe
 
     def __call__(
@@ -28,7 +36,7 @@ class Predictor:
             texts: a text, or any number of them.
             text_ids: what the opinions name their text by; None for its number.
             parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
-                `split_sentences`, `return_all`, `abstain_below`.
+                `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`.
         Raises:
             ValueError: for a text that is none, or an unknown name; as many `text_ids` as texts are wanted.
         """
@@ -51,8 +59,9 @@ def load(model: str, **parameters) -> Predictor:
     Raises:
         FileNotFoundError, ValueError: if there is no such checkpoint, or it cannot be read.
     """
-    classifier, tokenizer = load_classifier("model", model)
-    return Predictor(AspectSentimentPipeline(model=classifier, tokenizer=tokenizer, **parameters))
+    auto_class = auto_class_of("model", model, PIPELINES)
+    loaded, tokenizer = load_classifier("model", model, auto_class)
+    return Predictor(PIPELINES[auto_class](model=loaded, tokenizer=tokenizer, **parameters))
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Data sets for (targeted) aspect-based sentiment analysis, all as rows of (id, text, target, aspect, label).
+"""Data sets for aspect-based sentiment analysis: as rows of (id, text, target, aspect, label), and tagged sentences.
 
 What the package offers is imported on first use, so that its plain modules serve where `datasets` is not installed.
 """
@@ -6,7 +6,10 @@ What the package offers is imported on first use, so that its plain modules serv
 from importlib import import_module
 
 HOMES = {
+    "CoNLL": ".conll.conll",
+    "CoNLLU": ".conllu.conllu",
     "CustomABSA": ".custom_absa.custom_absa",
+    "E2EABSA": ".e2e_absa.e2e_absa",
     "SemEval2014": ".semeval2014.semeval2014",
     "SentiHood": ".sentihood.sentihood",
     "export_parquet": ".parquet",

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import datasets
 
-from .source_files import quoted
+from .source_files import files_in, quoted
 from .splits import drop_shared_texts
 
 TEXT = datasets.Value("string")
@@ -26,7 +26,7 @@ class RowsBuilder(datasets.GeneratorBasedBuilder):
 
         FILES: {split: name of its file}, in `data_dir` or under `BASE_URL`.
         SHA256_OF: {name: SHA-256} of the files that can be downloaded.
-        FEATURES: {configuration: its features}, the default first.
+        FEATURES: {configuration: its features, or None where the files decide}, the default first.
         read(file): the sentences of a file, dicts with `text`; the rows of all configurations but "rows".
         rows(sentence): what the configuration "rows" makes of a sentence.
 
@@ -47,7 +47,7 @@ class RowsBuilder(datasets.GeneratorBasedBuilder):
     BASE_URL: str
     FILES: Mapping[str, str]
     SHA256_OF: Mapping[str, str]
-    FEATURES: ClassVar[Mapping[str, datasets.Features]] = {}
+    FEATURES: ClassVar[Mapping[str, datasets.Features | None]] = {}
 
     def __init_subclass__(cls):
         cls.BUILDER_CONFIGS = [cls.BUILDER_CONFIG_CLASS(name=name) for name in cls.FEATURES]
@@ -72,12 +72,8 @@ class RowsBuilder(datasets.GeneratorBasedBuilder):
             if missing := [name for name in self.FILES.values() if name not in self.SHA256_OF]:
                 raise ValueError(f"{missing[0]} has no public source; get it and pass its folder as data_dir")
             return {}
-        files = {split: Path(data_dir) / name for split, name in self.FILES.items()}
-        if missing := [name for split, name in self.FILES.items() if not files[split].is_file()]:
-            raise FileNotFoundError(
-                f"data_dir={str(data_dir)!r} lacks {', '.join(missing)}; get what is missing from {self.BASE_URL}"
-            )
-        return files
+        names = {split: (name,) for split, name in self.FILES.items()}
+        return files_in(data_dir, names, self.FILES, f"get what is missing from {self.BASE_URL}")
 
     def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
         return {split: self.read(file) for split, file in files.items()}

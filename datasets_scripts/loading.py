@@ -4,7 +4,10 @@ from pathlib import Path
 
 from datasets import DatasetDict
 
+from .conll.conll import CoNLL
+from .conllu.conllu import CoNLLU
 from .custom_absa.custom_absa import CustomABSA
+from .e2e_absa.e2e_absa import E2EABSA
 from .parquet import load_parquet
 from .semeval2014.semeval2014 import SemEval2014
 from .sentihood.sentihood import SentiHood
@@ -14,25 +17,43 @@ BUILDERS = {  # and the options that each takes
     "sentihood": (SentiHood, ("data_dir", "deduplicate")),
     "semeval2014": (SemEval2014, ("data_dir", "deduplicate", "validation_fraction", "validation_seed", "version")),
     "custom": (CustomABSA, ("data_dir", "data_files", "deduplicate", "absent_label")),
+    "e2e_absa": (E2EABSA, ("config_name", "data_dir", "deduplicate", "scheme", "conversion")),
+    "conll": (
+        CoNLL,
+        (
+            *("config_name", "data_dir", "data_files", "deduplicate"),
+            *("columns", "separator", "tag_column", "scheme_in", "scheme_out"),
+        ),
+    ),
+    "conllu": (CoNLLU, ("config_name", "data_dir", "data_files", "deduplicate", "tags", "units")),
 }
 
 
-def load_absa_dataset(name: str | Path, *, cache_dir: str | Path | None = None, **options) -> DatasetDict:
-    """Load a data set as rows of (id, text, target, aspect, label), one per text, target and aspect.
+def load_absa_dataset(
+    name: str | Path, config_name: str | None = None, *, cache_dir: str | Path | None = None, **options
+) -> DatasetDict:
+    """Load a data set: rows of (id, text, target, aspect, label), one per text, target and aspect, or tagged texts.
 
     Args:
         name: "sentihood", "semeval2014" or "custom", see `SentiHood`, `SemEval2014`, `CustomABSA`; or a folder of
             parquet files or the id ("owner/name") of a Hub data set with these five columns, of which aspect and
             label are ClassLabels (`export_parquet` writes such a folder). Other columns of theirs are left out.
+            "e2e_absa", "conll" or "conllu", see `E2EABSA`, `CoNLL`, `CoNLLU`, have rows of (id, text, tokens, tags),
+            one per sentence: tokens are strings, tags a ClassLabel for each token.
+        config_name: which data set of e2e_absa ("laptop14", "rest14", "rest15", "rest16"), of conll ("wnut17",
+            "conll2003", "weibo", "columns") or of conllu ("en_ewt", the default).
         cache_dir: where rows are cached, default that of `datasets`.
         **options: those of the builder; None and False stand for its default.
-            data_dir: folder of the source files (sentihood, semeval2014, custom).
-            data_files: {"train": path, "validation": path, "test": path} (custom).
-            deduplicate: drop texts that stand in a later split too (sentihood, semeval2014, custom).
+            data_dir: folder of the source files (all builders).
+            data_files: {"train": path, "validation": path, "test": path} (custom, conll, conllu).
+            deduplicate: drop texts that stand in a later split too (all builders).
             validation_fraction, validation_seed: held-out share of train, default 0, and which one, default 0
                 (semeval2014).
             version: training file "v1" or "v2", default "v1" (semeval2014).
             absent_label: label of pairs that have no row (custom).
+            scheme, conversion: of the tags, default "BIEOS" and "cut" (e2e_absa).
+            columns, separator, tag_column, scheme_in, scheme_out: of the files and the tags (conll).
+            tags, units: "upos" or "xpos" of "words" or "tokens" (conllu).
 
     Raises:
         ValueError: the name is unknown, an option does not apply to it, or files, columns or values are not as
@@ -40,6 +61,7 @@ def load_absa_dataset(name: str | Path, *, cache_dir: str | Path | None = None, 
         FileNotFoundError, ConnectionError: see the builders, whose ValueErrors come through too.
     """
     name = str(name)
+    options = {"config_name": config_name, **options}
     options = {option: value for option, value in options.items() if value is not None and value is not False}
     if not name or (name not in BUILDERS and "/" not in name and not Path(name).is_dir()):
         raise ValueError(f"{name=} is unknown; choose one of {', '.join(BUILDERS)}, a folder, or a Hub id owner/name")

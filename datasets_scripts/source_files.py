@@ -2,10 +2,62 @@
 
 import codecs
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+SPLITS = ("train", "validation", "test")
 UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # with the first of which UTF-32 begins too
+
+
+def files_in(
+    folder: str | Path, names: Mapping[str, Sequence[str]], needed: Collection[str], remedy: str
+) -> dict[str, Path]:
+    """The file of each split in a folder.
+
+    Args:
+        names: {split: names that its file may have}.
+        needed: the splits that have to have a file.
+        remedy: what to do where one is missing.
+
+    Raises:
+        FileNotFoundError: a needed file is missing.
+        ValueError: a split has files of two names.
+    """
+    files, missing = {}, []
+    for split, known in names.items():
+        found = [Path(folder) / name for name in known if (Path(folder) / name).is_file()]
+        if len(found) > 1:
+            told = " and ".join(file.name for file in found)
+            raise ValueError(f"data_dir={str(folder)!r} has {told}; keep one of them")
+        if found:
+            files[split] = found[0]
+        elif split in needed:
+            missing.append(" or ".join(known))
+    if missing:
+        raise FileNotFoundError(f"data_dir={str(folder)!r} lacks {', '.join(missing)}; {remedy}")
+    return files
+
+
+def named_files(data_files: Mapping[str, str | Path], suffixes: Collection[str] | None = None) -> dict[str, Path]:
+    """The file of each split as the user names them.
+
+    Raises:
+        ValueError: there is none for train, a split is not among train, validation and test, or a name has none of the
+            `suffixes`.
+        FileNotFoundError: there is no such file.
+    """
+    if "train" not in data_files or not data_files.keys() <= set(SPLITS):
+        raise ValueError(
+            f"data_files has {quoted([*data_files])}: expected {{'train': path}}, with 'validation' and 'test' or "
+            "without"
+        )
+    files = {split: Path(data_files[split]) for split in SPLITS if split in data_files}
+    for split, file in files.items():
+        if suffixes is not None and file.suffix not in suffixes:
+            raise ValueError(f"data_files[{split!r}]={str(file)!r}: expected a {' or '.join(suffixes)} file")
+        if not file.is_file():
+            raise FileNotFoundError(f"data_files[{split!r}]={str(file)!r}: there is no such file; check the path")
+    return files
 
 
 def read_utf8(file: Path) -> str:

@@ -7,12 +7,23 @@ import datasets
 import evaluate
 
 from absa.metrics.rows import KEY_FIELDS, join_rows, plain_rows
+from absa.metrics.tag_sequences import join_tags, plain_tags
 
 INPUTS = """
 Args:
     predictions: list of {"id": str, "target": str, "aspect": str, "probabilities": [float] * number of labels},
         the probabilities summing to 1.
     references: list of {"id": str, "target": str, "aspect": str, "label": str}; target "" where there is none.
+    bootstrap (int): resamples of ids for 95% intervals <name>_low and <name>_high; 0 for none.
+    seed (int): of the resampling.
+
+Returns:
+    dict of figures between 0 and 1, and counts; see README.md for each.
+"""
+TAG_INPUTS = """
+Args:
+    predictions, references: list of {"id": str, "tags": [str]}, a tag for each word.
+    scheme (str): of the tags.
     bootstrap (int): resamples of ids for 95% intervals <name>_low and <name>_high; 0 for none.
     seed (int): of the resampling.
 
@@ -32,11 +43,21 @@ def metric_info(**about: str | list[str]) -> evaluate.MetricInfo:
     return evaluate.MetricInfo(**about, inputs_description=INPUTS, license="Apache-2.0", features=features)
 
 
+def tag_metric_info(**about: str | list[str]) -> evaluate.MetricInfo:
+    """The info of a metric of tagged sentences, with what is said `about` it."""
+    sentence = {"id": datasets.Value("string"), "tags": datasets.Sequence(datasets.Value("string"))}
+    features = datasets.Features({"predictions": sentence, "references": sentence})
+    return evaluate.MetricInfo(**about, inputs_description=TAG_INPUTS, license="Apache-2.0", features=features)
+
+
 class KeyedRowsMixin:
-    """For an `evaluate.Metric` with `scores`, a static method: columns as `join_rows` gives them -> figures by name.
+    """For an `evaluate.Metric` with `scores`, a static method: columns as `join` gives them -> figures by name.
 
     A mixin, because `evaluate.load` takes the first metric class that it finds in a script.
     """
+
+    join = staticmethod(join_rows)
+    plain = staticmethod(plain_rows)
 
     def compute(self, *, predictions=None, references=None, **options):
         """Score predictions against references, or all that `add` and `add_batch` collected when neither is given."""
@@ -51,7 +72,7 @@ class KeyedRowsMixin:
         Raises:
             ValueError: a field is missing or of another type, a key is given twice, or the lengths differ.
         """
-        predictions, references = plain_rows("predictions", predictions), plain_rows("references", references)
+        predictions, references = self.plain("predictions", predictions), self.plain("references", references)
         super().add_batch(predictions=predictions, references=references)
 
     def add(self, *, prediction: Mapping[str, Any], reference: Mapping[str, Any]):
@@ -59,4 +80,11 @@ class KeyedRowsMixin:
         self.add_batch(predictions=[prediction], references=[reference])
 
     def _compute(self, predictions, references, **options):
-        return self.scores(**join_rows(predictions, references), **options)
+        return self.scores(**self.join(predictions, references), **options)
+
+
+class TaggedSentencesMixin(KeyedRowsMixin):
+    """The same for sentences of tags, with `gold` and `predicted` as columns."""
+
+    join = staticmethod(join_tags)
+    plain = staticmethod(plain_tags)

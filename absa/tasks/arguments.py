@@ -1,6 +1,9 @@
 """What a user says of the data, for each task; for command lines, and without the libraries of data."""
 
 from dataclasses import dataclass, field
+from typing import Any
+
+FILE_HELP = "csv or jsonl with dataset=custom; columns with dataset=conll and data_config=columns."
 
 
 @dataclass
@@ -14,6 +17,32 @@ class DataArguments:
     data_dir: str | None = field(
         default=None, metadata={"help": "Folder with the data set's files (default: they are downloaded)."}
     )
+    train_file: str | None = field(default=None, metadata={"help": FILE_HELP})
+    validation_file: str | None = field(default=None, metadata={"help": FILE_HELP})
+    test_file: str | None = field(default=None, metadata={"help": FILE_HELP})
+    deduplicate: bool = field(default=False, metadata={"help": "Drop training texts that stand in another split."})
+    validation_fraction: float = field(
+        default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}
+    )
+    validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
+    max_length: int = field(
+        default=512,
+        metadata={
+            "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
+        },
+    )
+
+    @property
+    def files(self) -> dict[str, str] | None:
+        """Files by split, where some are given."""
+        files = {"train": self.train_file, "validation": self.validation_file, "test": self.test_file}
+        return {split: name for split, name in files.items() if name} or None
+
+
+@dataclass
+class ClassificationArguments(DataArguments):
+    """Which data, and how it is shown to the model."""
+
     data_version: str | None = field(
         default=None,
         metadata={
@@ -21,14 +50,6 @@ class DataArguments:
             "help": "Training file of semeval2014: 3044 (v1, default) or 3041 sentences.",
         },
     )
-    train_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
-    validation_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
-    test_file: str | None = field(default=None, metadata={"help": "csv or jsonl, with dataset=custom."})
-    deduplicate: bool = field(default=False, metadata={"help": "Drop training texts that stand in another split."})
-    validation_fraction: float = field(
-        default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}
-    )
-    validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
     absent_label: str | None = field(
         default=None,
         metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."},
@@ -40,18 +61,6 @@ class DataArguments:
             "help": "How predictions are scored (default: the data set's own, absa for others).",
         },
     )
-    max_length: int = field(
-        default=512,
-        metadata={
-            "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
-        },
-    )
-
-
-@dataclass
-class ClassificationArguments(DataArguments):
-    """Which data, and how it is shown to the model."""
-
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
     )
@@ -94,4 +103,43 @@ class ClassificationArguments(DataArguments):
             )
 
 
-ARGUMENTS: dict[str, type[DataArguments]] = {"classification": ClassificationArguments}
+@dataclass
+class TaggingArguments(DataArguments):
+    """Which tagged sentences."""
+
+    dataset: str = field(default="e2e_absa", metadata={"help": "e2e_absa, conll or conllu (default: e2e_absa)."})
+    data_config: str | None = field(
+        default=None,
+        metadata={
+            "help": "laptop14, rest14, rest15 or rest16 of e2e_absa; wnut17, conll2003, weibo or columns (own files) "
+            "of conll."
+        },
+    )
+    scheme: str | None = field(
+        default=None,
+        metadata={
+            "choices": ["BIEOS", "BIO"],
+            "help": "Of the tags that the model learns (default: BIEOS of e2e_absa, BIO of conll).",
+        },
+    )
+    tags: str | None = field(
+        default=None, metadata={"choices": ["upos", "xpos"], "help": "Which tags of conllu (default: upos)."}
+    )
+    columns: int | None = field(
+        default=None, metadata={"help": "Of a line of own files of conll (default: 2); the first has the token."}
+    )
+    tag_column: int | None = field(default=None, metadata={"help": "The column of the tag, from 1 (default: 2)."})
+    separator: str | None = field(
+        default=None, metadata={"choices": ["tab", "blanks"], "help": "Of these columns (default: tab)."}
+    )
+
+    @property
+    def builder_options(self) -> dict[str, Any]:
+        """What `load_absa_dataset` takes beside the name."""
+        names = ("data_dir", "deduplicate", "tags", "columns", "tag_column", "separator")
+        options = {name: getattr(self, name) for name in names}
+        scheme = "scheme_out" if self.dataset == "conll" else "scheme"
+        return {**options, "config_name": self.data_config, "data_files": self.files, scheme: self.scheme}
+
+
+ARGUMENTS: dict[str, type[DataArguments]] = {"classification": ClassificationArguments, "tagging": TaggingArguments}

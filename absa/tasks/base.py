@@ -18,6 +18,7 @@ from transformers import (
 from absa.tasks.arguments import DataArguments
 
 Rows = Mapping[str, Sequence]
+BOOTSTRAP = 1000  # resamples of the sentences for the 95 % intervals of results.json: <score>_low and <score>_high
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Entries:
 
     dataset: Dataset
     rows_of: list[list[int]]
-    """Numbers of the rows behind each entry."""
+    """Numbers of the rows behind each entry; what a row is, the task says."""
 
 
 class Task(ABC):
@@ -35,7 +36,9 @@ class Task(ABC):
     auto_class: ClassVar[type] = AutoModelForSequenceClassification
     """What finds a family's model for this task."""
     splits: Mapping[str, Rows]
-    """For "train", "validation" and "test" (where there is one) the columns of the rows."""
+    """For "train", "validation" and "test" (where there is one) the columns of the data set."""
+    label_names: list[str]
+    """In the order of the label ids."""
     main_scores: list[str]
     """Names of the scores that tables show."""
     select_by: str
@@ -75,24 +78,26 @@ class Task(ABC):
         """Further arguments of the Trainer: the collator, the loss, balanced sampling."""
 
     @abstractmethod
-    def answers(self, entries: Entries, predictions: np.ndarray) -> np.ndarray:
+    def answers(self, split: str, entries: Entries, predictions: np.ndarray | tuple[np.ndarray, ...]) -> Any:
         """What a model has answered, by row, from the Trainer's predictions by entry."""
 
     @abstractmethod
-    def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
+    def score(self, split: str, answers: Any, bootstrap: int = 0) -> dict[str, float]:
         """Scores of the answers to a split, with 95 % intervals from so many resamples."""
 
     @abstractmethod
-    def calibrate(self, answers: np.ndarray) -> dict[str, float]:
+    def calibrate(self, answers: Any) -> dict[str, float]:
         """Fields of the configuration that make the answers to the validation split say how sure they are."""
 
     @abstractmethod
-    def results(
-        self, folder: Path, parts: Sequence[tuple[Self, Mapping[str, np.ndarray], Mapping[str, float]]]
-    ) -> dict:
+    def results(self, folder: Path, parts: Sequence[tuple[Self, Mapping[str, Any], Mapping[str, float]]]) -> dict:
         """All scores of a trained run, after its probabilities are written to the folder.
 
         Args:
             folder: the seed's.
             parts: each with its answers by split and the fields of `calibrate`.
         """
+
+    @abstractmethod
+    def write_answers(self, folder: Path, split: str, answers: Any):
+        """Writes the answers to a split beside the gold ones, into a file of the folder."""

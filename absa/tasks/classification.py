@@ -24,7 +24,7 @@ from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from absa.metrics.sentihood import sentihood_scores
 from absa.models import takes
 from absa.tasks.arguments import ClassificationArguments
-from absa.tasks.base import Entries, Rows, Task
+from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfTexts
 from absa.tasks.rows import as_strings, choose, hold_out_texts, names_of, write_probabilities
 from datasets_scripts import load_absa_dataset
@@ -33,7 +33,6 @@ from modeling_qacg_bert import Contexts, encode, encode_together
 
 logger = logging.getLogger(__name__)
 
-BOOTSTRAP = 1000  # resamples of the sentences for the 95 % intervals of results.json: <score>_low and <score>_high
 MOST_LABELS, MOST_NAMES = 24, 400  # lines, and characters of names, that are shown of a data set
 SCORERS = {  # labels, scores by name, main scores, and the one that chooses the checkpoint
     "sentihood": (
@@ -80,12 +79,11 @@ class Classification(Task):
         """The data set that the arguments ask for; the errors of the builders and of `make_task` come through."""
         if arguments.dataset == "custom" and arguments.train_file is None and arguments.data_dir is None:
             raise ValueError("dataset=custom without data: give --train_file, a csv or jsonl file, or --data_dir")
-        files = {"train": arguments.train_file, "validation": arguments.validation_file, "test": arguments.test_file}
         held_out = {"validation_fraction": arguments.validation_fraction, "validation_seed": arguments.validation_seed}
         data = load_absa_dataset(
             arguments.dataset,
             data_dir=arguments.data_dir,
-            data_files={split: name for split, name in files.items() if name} or None,
+            data_files=arguments.files,
             deduplicate=arguments.deduplicate,
             absent_label=arguments.absent_label,
             version=arguments.data_version,
@@ -213,7 +211,7 @@ class Classification(Task):
             options["compute_loss_func"] = balanced_loss(self.gold("train"), len(self.label_names), smoothing)
         return options
 
-    def answers(self, entries: Entries, predictions: np.ndarray) -> np.ndarray:
+    def answers(self, split: str, entries: Entries, predictions: np.ndarray) -> np.ndarray:
         """Logits (rows, labels) from those of entries, (entries, labels) or (entries, most contexts, labels)."""
         predictions = predictions.reshape(len(entries.rows_of), -1, predictions.shape[-1])
         logits = np.empty((sum(map(len, entries.rows_of)), predictions.shape[-1]))
@@ -253,9 +251,13 @@ class Classification(Task):
             }
             if PartialState().is_main_process:
                 warn_of_one_answer(split, logits.argmax(-1), labels, self.label_names)
-                probabilities = softmax(logits, axis=-1)
-                write_probabilities(folder / f"{split}_probabilities.parquet", rows, probabilities, self.label_names)
+                self.write_answers(folder, split, logits)
         return results
+
+    def write_answers(self, folder: Path, split: str, answers: np.ndarray):
+        """SPLIT_probabilities.parquet, a line a row, from logits (rows, labels)."""
+        file = folder / f"{split}_probabilities.parquet"
+        write_probabilities(file, self.splits[split], softmax(answers, axis=-1), self.label_names)
 
 
 def make_task(

@@ -1,4 +1,4 @@
-"""Batches of texts with all of their contexts."""
+"""Batches of texts with all of their contexts, and of sentences with the labels of their words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +24,21 @@ class CollatorOfTexts(DataCollatorWithPadding):
         batch = super().__call__(
             [{name: value for name, value in row.items() if name not in lists} for row in features]
         )
+        for name, filling in lists.items():
+            values = [torch.tensor(row[name]) for row in features]
+            batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
+        return batch
+
+
+@dataclass
+class CollatorOfWords(DataCollatorWithPadding):
+    """As `DataCollatorWithPadding`, on the right whatever the tokenizer's side, for rows with `labels` and `word_mask`
+    of each token."""
+
+    def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
+        lists = {"word_mask": 0, "labels": NO_LABEL}
+        inputs = [{name: value for name, value in row.items() if name not in lists} for row in features]
+        batch = self.tokenizer.pad(inputs, padding_side="right", return_tensors="pt")
         for name, filling in lists.items():
             values = [torch.tensor(row[name]) for row in features]
             batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)

@@ -2,5 +2,6 @@
 
 from absa.tasks.base import Task
 from absa.tasks.classification import Classification
+from absa.tasks.tagging import Tagging
 
-TASKS: dict[str, type[Task]] = {"classification": Classification}
+TASKS: dict[str, type[Task]] = {"classification": Classification, "tagging": Tagging}

@@ -29,7 +29,7 @@ NOT_TAKEN = {
 }
 # What a recipe says of its own data set alone.
 OF_THE_DATA = (
-    *("data_dir", "data_version", "train_file", "validation_file", "test_file", "absent_label"),
+    *("data_dir", "data_version", "data_config", "train_file", "validation_file", "test_file", "absent_label"),
     *("metric", "metric_for_best_model"),
 )
 
@@ -92,6 +92,8 @@ class ModelArguments:
 class ABSATrainingArguments(TrainingArguments):
     """The Trainer's arguments with the paper's values as defaults and the checkpoint chosen on validation data."""
 
+    _VALID_DICT_FIELDS = (*TrainingArguments._VALID_DICT_FIELDS, "learning_rates")
+
     output_dir: str | None = field(
         default="outputs/run", metadata={"help": "One folder a seed, and all_results.json."}
     )
@@ -106,6 +108,13 @@ class ABSATrainingArguments(TrainingArguments):
         metadata={
             "help": "Peak learning rate of what the backbone has not: classifier, context embeddings, projections and "
             "gates (default: learning_rate)."
+        },
+    )
+    learning_rates: dict | str | None = field(
+        default=None,
+        metadata={
+            "help": "Peak learning rates of parts of the model, in place of the others: "
+            '\'{"lstm": 1e-3, "classifier": 1e-4}\' (default: none).'
         },
     )
     layer_decay: float = field(

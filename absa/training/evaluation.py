@@ -1,16 +1,16 @@
 """What a trained model answers to a split of data."""
 
 import tempfile
+from typing import Any
 
-import numpy as np
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
 
+from absa.models import most_tokens
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Task
-from absa.tasks.classification import Classification
 
 
-def check_labels(checkpoint: str, config: PreTrainedConfig, task: Classification):
+def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task):
     """The model's labels are the data's, in the same order.
 
     Raises:
@@ -31,13 +31,13 @@ def answers_of(
     split: str,
     arguments: DataArguments,
     batch_size: int,
-) -> np.ndarray:
+) -> Any:
     """What a model answers to the rows of a split, see `Task.answers`.
 
     Raises:
         ValueError: if the data asks for something that the model does not know.
     """
-    tokenizer.model_max_length = min(arguments.max_length, model.config.max_position_embeddings)
+    tokenizer.model_max_length = most_tokens(arguments.max_length, model.config)
     entries = task.entries(split, arguments, tokenizer, model.config)
     with tempfile.TemporaryDirectory() as folder:
         options = TrainingArguments(
@@ -49,4 +49,4 @@ def answers_of(
         )
         collator = task.trainer_options(arguments, tokenizer, options)["data_collator"]
         trainer = Trainer(model, options, data_collator=collator)
-        return task.answers(entries, trainer.predict(entries.dataset).predictions)
+        return task.answers(split, entries, trainer.predict(entries.dataset).predictions)

@@ -1,19 +1,24 @@
 """How fast each weight learns."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from transformers import PreTrainedModel
 
-# What context guidance adds to BERT.
-NEW_MODULES = ("context_embeddings", "context_matrix", "context_query", "context_key", "query_gate", "key_gate")
+# The parts of a backbone, and what context guidance adds inside of its layers.
+BACKBONE = {"embeddings", "encoder", "pooler"}
+GUIDANCE = {"context_matrix", "context_query", "context_key", "query_gate", "key_gate"}
 LAYER = re.compile(r"\.encoder\.layer\.(\d+)\.")
 
 
-def is_new(name: str) -> bool:
+def part_of(name: str, model: PreTrainedModel) -> str:
+    """The part of a model that a parameter belongs to: "encoder", "lstm", "classifier"."""
+    return name.removeprefix(f"{model.base_model_prefix}.").partition(".")[0]
+
+
+def is_new(name: str, model: PreTrainedModel) -> bool:
     """Whether the parameter of this name starts from random numbers."""
-    parts = name.split(".")
-    return parts[0] == "classifier" or any(part in NEW_MODULES for part in parts)
+    return part_of(name, model) not in BACKBONE or not GUIDANCE.isdisjoint(name.split("."))
 
 
 def depth_of(name: str, num_layers: int) -> int:
@@ -31,6 +36,7 @@ def parameter_groups(
     learning_rate: float,
     new_learning_rate: float | None,
     layer_decay: float,
+    learning_rates: Mapping[str, float] | None = None,
 ) -> list[dict]:
     """The optimizer's groups, one for each learning rate, with and without weight decay.
 
@@ -39,18 +45,27 @@ def parameter_groups(
         decayed: names of the parameters with weight decay.
         weight_decay: theirs.
         learning_rate: of the pretrained weights above the layers.
-        new_learning_rate: of the weights that `is_new`; None for `learning_rate`.
+        new_learning_rate: of the weights that are new, see `is_new`; None for `learning_rate`.
         layer_decay: what the rate of pretrained weights is multiplied by from one layer to the one below (Howard &
             Ruder, ACL 2018); 1 for the same rate everywhere.
+        learning_rates: of parts of the model, in place of the three above.
     Returns:
         Dictionaries with `params`, `lr` and `weight_decay`.
+    Raises:
+        ValueError: for a rate of a part that the model has not.
     """
-    top = model.config.num_hidden_layers + 1
+    learning_rates = learning_rates or {}
+    parts = dict.fromkeys(part_of(name, model) for name, _ in model.named_parameters())
+    if unknown := sorted(learning_rates.keys() - parts):
+        raise ValueError(f"learning_rates names {', '.join(unknown)}: the parts of the model are {', '.join(parts)}")
+    top = getattr(model.config.get_text_config(), "num_hidden_layers", 0) + 1
     groups, decayed = {}, set(decayed)
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        if is_new(name):
+        if (part := part_of(name, model)) in learning_rates:
+            rate = learning_rates[part]
+        elif is_new(name, model):
             rate = learning_rate if new_learning_rate is None else new_learning_rate
         else:
             rate = learning_rate * layer_decay ** (top - depth_of(name, top - 1))

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
 import transformers
 from accelerate import PartialState
@@ -26,7 +26,16 @@ from filelock import FileLock
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from absa.commands import user_errors
-from absa.models import build_config, classifier_of, load_model, load_tokenizer, reset_pooler, resolve_backbone
+from absa.metrics.ratios import DegenerateScoreWarning
+from absa.models import (
+    build_config,
+    classifier_of,
+    load_model,
+    load_tokenizer,
+    most_tokens,
+    reset_pooler,
+    resolve_backbone,
+)
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
 from absa.tasks.registry import TASKS
@@ -55,7 +64,7 @@ def build(
         revision=revision,
     )
     tokenizer = load_tokenizer(backbone, config, revision)
-    tokenizer.model_max_length = min(data_arguments.max_length, config.max_position_embeddings)
+    tokenizer.model_max_length = most_tokens(data_arguments.max_length, config)
     model = load_model(backbone, config, model_arguments.attn_implementation, revision, task.auto_class)
     if model_arguments.reset_pooler:
         reset_pooler(model)
@@ -78,7 +87,7 @@ def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_b
 
 def train_one(
     folder: Path, task: Task, seed: int, select_by: str, arguments: Arguments, begin: Prepare
-) -> tuple[dict[str, np.ndarray], dict]:
+) -> tuple[dict[str, Any], dict]:
     """Trains a model on the training split, chooses its checkpoint on the validation split and saves it in `folder`.
 
     Args:
@@ -94,10 +103,11 @@ def train_one(
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
     begin(model)
 
-    def scores_of(split: str, predictions: np.ndarray) -> dict[str, float]:
+    def scores_of(split: str, predictions) -> dict[str, float]:
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="audit_")  # undefined in early epochs, and not shown here
-            scores = task.score(split, task.answers(entries[split], predictions))
+            # Scores that are undefined in early epochs; those of the chosen checkpoint are told.
+            warnings.simplefilter("ignore", DegenerateScoreWarning)
+            scores = task.score(split, task.answers(split, entries[split], predictions))
         wanted = {*task.main_scores, select_by.removeprefix("eval_")}
         return {name: score for name, score in scores.items() if name in wanted}
 
@@ -115,7 +125,7 @@ def train_one(
     seconds = trainer.go_on()
     compute_in_float32(trainer)
     answers = {
-        split: task.answers(entries[split], predict(trainer, entries[split].dataset))
+        split: task.answers(split, entries[split], predict(trainer, entries[split].dataset))
         for split in task.splits
         if split != "train"
     }

@@ -137,7 +137,7 @@ class ABSATrainer(Trainer):
 
     def get_optimizer_cls_and_kwargs(self, args, model=None):
         optimizer, options = super().get_optimizer_cls_and_kwargs(args, model)
-        if args.new_learning_rate is not None or args.layer_decay != 1:
+        if args.new_learning_rate is not None or args.layer_decay != 1 or args.learning_rates:
             options["params"] = parameter_groups(
                 model,
                 self.get_decay_parameter_names(model),
@@ -145,6 +145,7 @@ class ABSATrainer(Trainer):
                 args.learning_rate,
                 args.new_learning_rate,
                 args.layer_decay,
+                args.learning_rates,
             )
         return optimizer, options
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..builder import RowsBuilder, RowsConfig, row_features
-from ..source_files import checked_text, quoted, shorten
+from ..source_files import checked_text, files_in, named_files, quoted, shorten
 from .reading import READERS, cell_error, read_rows
 
-# Names under which a split's file is looked for in data_dir.
-FILE_STEMS = {"train": ("train",), "validation": ("validation", "dev"), "test": ("test",)}
+FILE_NAMES = {
+    split: [stem + suffix for stem in stems for suffix in READERS]
+    for split, stems in {"train": ("train",), "validation": ("validation", "dev"), "test": ("test",)}.items()
+}
 
 
 @dataclass
@@ -52,7 +54,10 @@ class CustomABSA(RowsBuilder):
             raise ValueError(f"data_files={quoted(data_files)} and data_dir={quoted(data_dir)}: give one of the two")
         if absent_label is not None and checked_text(absent_label, "absent_label") != absent_label.strip():
             raise ValueError(f"absent_label={quoted(absent_label)} has blanks around it; leave them out")
-        files = _named_files(data_files) if data_dir is None else _files_in(Path(data_dir))
+        if data_dir is None:
+            files = named_files(data_files, READERS)
+        else:
+            files = files_in(data_dir, FILE_NAMES, ("train",), "write one")
         super().__init__(data_files=files, absent_label=absent_label, **kwargs)
 
     def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
@@ -68,35 +73,6 @@ class CustomABSA(RowsBuilder):
         self.info.features = row_features(names["aspect"], names["label"])
         columns = list(self.info.features)
         return {split: [{column: row[column] for column in columns} for row in rows] for split, rows in splits.items()}
-
-
-def _named_files(data_files: Mapping[str, str | Path]) -> dict[str, Path]:
-    if "train" not in data_files or not data_files.keys() <= FILE_STEMS.keys():
-        raise ValueError(
-            f"data_files has {quoted([*data_files])}: expected {{'train': path}}, with 'validation' and 'test' or "
-            "without"
-        )
-    files = {split: Path(data_files[split]) for split in FILE_STEMS if split in data_files}
-    for split, file in files.items():
-        if file.suffix not in READERS:
-            raise ValueError(f"data_files[{split!r}]={str(file)!r}: expected a {' or '.join(READERS)} file")
-        if not file.is_file():
-            raise FileNotFoundError(f"data_files[{split!r}]={str(file)!r}: there is no such file; check the path")
-    return files
-
-
-def _files_in(folder: Path) -> dict[str, Path]:
-    files = {}
-    for split, stems in FILE_STEMS.items():
-        names = [stem + suffix for stem in stems for suffix in READERS]
-        found = [folder / name for name in names if (folder / name).is_file()]
-        if len(found) > 1:
-            raise ValueError(f"data_dir={str(folder)!r} has {' and '.join(f.name for f in found)}; keep one of them")
-        if found:
-            files[split] = found[0]
-        elif split == "train":
-            raise FileNotFoundError(f"data_dir={str(folder)!r} lacks {' or '.join(names)}; write one")
-    return files
 
 
 def _check_known(file: Path, train_file: Path, rows: list[dict], names: dict[str, list[str]]) -> None:

@@ -4,15 +4,9 @@ from collections import Counter
 from itertools import combinations
 
 import pytest
-from huggingface_hub import DatasetCard
 
 from datasets_scripts import SemEval2014, SentiHood, load_absa_dataset
 from datasets_scripts.splits import normalize_text
-
-
-@pytest.fixture
-def card(repo_root):
-    return lambda folder: DatasetCard.load(repo_root / "datasets_scripts" / folder / "README.md")
 
 
 @pytest.fixture
@@ -30,19 +24,6 @@ def read(shared_dir):
         return {split: builder.read(shared_dir / "data" / name / file) for split, file in files.items()}
 
     return read_files
-
-
-def table(card, first_header):
-    """Rows of the card's table whose first column is called so: {first cell: other cells as numbers}."""
-    lines = card.text.splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith(f"| {first_header} |"))
-    rows = {}
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        cells = [cell.strip() for cell in line.strip("|").split("|")]
-        rows[cells[0]] = tuple(int(cell) for cell in cells[1:])
-    return rows
 
 
 def overlap(first, second):
@@ -64,15 +45,21 @@ def size(rows):
     return (len(set(rows["id"])), rows.num_rows, *(labels[name] for name in names))
 
 
-@pytest.mark.parametrize("folder", ["sentihood", "semeval2014", "custom_absa"])
-def test_header_is_complete(card, folder):
+@pytest.mark.parametrize(
+    ("folder", "task"),
+    [
+        *((folder, "text-classification") for folder in ("sentihood", "semeval2014", "custom_absa")),
+        *((folder, "token-classification") for folder in ("e2e_absa", "conll", "conllu")),
+    ],
+)
+def test_header_is_complete(card, folder, task):
     data = card(folder).data
     assert data.pretty_name
     assert data.license
-    assert data.task_categories == ["text-classification"]
+    assert data.task_categories == [task]
 
 
-def test_sizes(card, load):
+def test_sizes(card, load, table):
     sentihood = load("sentihood")
     assert table(card("sentihood"), "split") == {split: size(rows) for split, rows in sentihood.items()}
     deduplicated = load("sentihood", deduplicate=True)
@@ -83,7 +70,7 @@ def test_sizes(card, load):
     assert table(card("semeval2014"), "split") == measured
 
 
-def test_sentihood_overlap_and_oddities(card, read):
+def test_sentihood_overlap_and_oddities(card, read, table):
     splits = read(SentiHood, "sentihood", SentiHood.FILES)
     measured = {f"{one}, {other}": overlap(splits[one], splits[other]) for one, other in combinations(splits, 2)}
     assert table(card("sentihood"), "splits") == measured
@@ -96,7 +83,7 @@ def test_sentihood_overlap_and_oddities(card, read):
     assert all("LOCATION1" in sentence["text"] for sentence in sentences)
 
 
-def test_semeval2014_overlap_and_oddities(card, read):
+def test_semeval2014_overlap_and_oddities(card, read, table):
     files = ("Restaurants_Train.xml", "Restaurants_Train_v2.xml", "Restaurants_Test_Gold.xml")
     v1, v2, test = read(SemEval2014, "semeval2014", dict(enumerate(files))).values()
     measured = {"train v1, test": overlap(v1, test), "train v2, test": overlap(v2, test)}

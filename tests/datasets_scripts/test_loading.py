@@ -18,9 +18,15 @@ from datasets_scripts import export_parquet, load_absa_dataset
         ("sentihood", {"version": "v1"}, "version='v1' does not apply to 'sentihood', which takes data_dir, dedup"),
         ("semeval2014", {"data_files": {}}, "data_files={} does not apply to 'semeval2014', which takes data_dir, "),
         ("custom", {"validation_seed": 0}, "validation_seed=0 does not apply to 'custom', which takes data_dir, "),
+        (
+            "semeval2014",
+            {"config_name": "raw"},
+            "config_name='raw' does not apply to 'semeval2014', which takes data_",
+        ),
+        ("conllu", {"scheme": "BIO"}, "scheme='BIO' does not apply to 'conllu', which takes config_name, data_dir, "),
         ("owner/name", {"deduplicate": True}, "deduplicate=True does not apply to 'owner/name', which takes no opt"),
-        ("", {}, "name='' is unknown; choose one of sentihood, semeval2014, custom, a folder"),
-        ("sentihod", {}, "name='sentihod' is unknown; choose one of sentihood, semeval2014, custom, a folder"),
+        ("", {}, "name='' is unknown; choose one of sentihood, semeval2014, custom, e2e_absa, conll"),
+        ("sentihod", {}, "name='sentihod' is unknown; choose one of sentihood, semeval2014, custom, e2e_absa, conll"),
     ],
 )
 def test_options_that_do_not_apply(name, options, told):

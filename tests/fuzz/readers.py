@@ -5,7 +5,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,7 +17,9 @@ from absa import text_files
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
 from absa.training.arguments import parse_arguments
-from datasets_scripts import SemEval2014, SentiHood
+from datasets_scripts import E2EABSA, SemEval2014, SentiHood
+from datasets_scripts.conll.conll import read_columns
+from datasets_scripts.conllu.conllu import read_conllu
 from datasets_scripts.custom_absa.reading import read_rows
 
 ROWS_OF_A_CHUNK = 2
@@ -63,6 +65,13 @@ def read_sentences(builder: type, file: Path):
     check_rows([row for sentence in sentences for row in builder.rows(sentence)])
 
 
+def check_tagged(sentences: Iterable[dict]):
+    for sentence in sentences:
+        assert len(sentence["tokens"]) == len(sentence["tags"]) == len(sentence["lines"]) > 0
+        assert all(sentence["tokens"])
+        assert all(sentence["tags"])
+
+
 def read_recipe(file: Path):
     """What argparse does not take it names itself, and ends the process."""
     try:
@@ -106,6 +115,17 @@ SEMEVAL2014 = b"""<?xml version="1.0" encoding="UTF-8"?>
 <aspectTerms><aspectTerm term="soup" polarity="positive" from="5" to="9"/></aspectTerms>
 <aspectCategories><aspectCategory category="food" polarity="positive"/></aspectCategories></sentence>
 <sentence id="2"><text>Noisy</text></sentence></sentences>"""
+E2E_ABSA = "It's #### good.####It=O 's=O a=b=T-POS \u00e9=T-POS\r\n\nBad####Bad=T-NEG\n".encode()
+COLUMNS = "-DOCSTART- -X- O O\n\nEU NNP I-NP I-ORG\n#1  CD O\tO\n \n\ufe0f . O O\n".encode()
+CONLLU = """# sent_id = a
+# text = Don't
+1-2\tDon't\t_\t_\t_\t_\t_\t_\t_\t_
+1\tDo\tdo\tAUX\tVB\t_\t0\troot\t_\t_
+1.1\tdo\tdo\tAUX\tVB\t_\t_\t_\t_\t_
+2\tn't\tnot\tPART\tRB\t_\t1\tadvmod\t_\t_
+
+1\t\u00e9\t_\tX\tFW\t_\t0\troot\t_\t_
+""".encode()
 RECIPE = b"""# a run of two seeds, each for as long as it takes to see whether the rate is right
 dataset: sentihood
 learning_rate: 1e-3
@@ -126,6 +146,9 @@ READERS = {
     "custom_jsonl": Reader(lambda file: check_rows(read_rows(file)), "train.jsonl", (JSONL,)),
     "sentihood": Reader(lambda file: read_sentences(SentiHood, file), "sentihood-train.json", (SENTIHOOD,)),
     "semeval2014": Reader(lambda file: read_sentences(SemEval2014, file), "Restaurants_Train.xml", (SEMEVAL2014,)),
+    "e2e_absa": Reader(lambda file: check_tagged(E2EABSA.read(file)), "train.txt", (E2E_ABSA,)),
+    "conll": Reader(lambda file: check_tagged(read_columns(file, 4, "blanks", 4)), "eng.train", (COLUMNS,)),
+    "conllu": Reader(lambda file: check_tagged(read_conllu(file, "xpos", "tokens")), "a-ud-train.conllu", (CONLLU,)),
     "space_table": Reader(read_table, "texts.csv", (b'text,stars\n"Good, ""fresh"" soup",5\nDear,\n',), False),
     "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE, b"seeds: &s [1]\nlogging_steps: 5\n")),
     "metric_rows": Reader(read_metric_rows, "rows.json", (METRIC_ROWS,), False),

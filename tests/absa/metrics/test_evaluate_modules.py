@@ -12,12 +12,16 @@ import pytest
 import torch
 
 from absa.metrics.custom_absa import absa_scores
+from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.evaluate_modules.absa.absa import Absa
+from absa.metrics.evaluate_modules.e2e_absa.e2e_absa import E2eAbsa
 from absa.metrics.evaluate_modules.sentihood.sentihood import Sentihood
+from absa.metrics.evaluate_modules.tagging.tagging import Tagging
 from absa.metrics.flatten import flatten
 from absa.metrics.sentihood import ASPECTS, sentihood_scores
+from absa.metrics.tagging import tagging_scores
 
-MODULES = ("absa", "semeval2014", "sentihood")
+MODULES = ("absa", "semeval2014", "e2e_absa", "tagging", "sentihood")
 KEYS = [{"id": id, "target": "LOCATION1", "aspect": aspect} for id in ("0", "1") for aspect in ASPECTS]
 GOLD = ["positive", "negative", "none", "none", "negative", "none", "positive", "none"]
 LIKELY = [[0.2, 0.7, 0.1], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.5, 0.4, 0.1]] * 2
@@ -64,14 +68,16 @@ print(metric.compute(**json.loads(rows), bootstrap=2)["strict_accuracy"])
 
 
 def test_a_flat_folder_stands_alone(tmp_path):
-    names = ["absa", "rows", "ours"]  # the last two as their owner calls them
+    names = ["absa", "rows", "tags", "tagging", "ours"]  # some as their owner calls them
     for module, name in zip(MODULES, names, strict=True):
         flatten(module, tmp_path / name, name)
     rows = json.dumps({"predictions": PREDICTIONS, "references": REFERENCES})
     folders = [tmp_path / name for name in names]
     printed = run_elsewhere(["-c", FLAT_PROGRAM, rows, *folders], tmp_path, tmp_path / "home").splitlines()
     assert printed == [*(f"{name} metric True ['predictions', 'references']" for name in MODULES), "0.5"]
-    with pytest.raises(ValueError, match="module='food' is no metric of this package: give one of absa, semeval2014"):
+    with pytest.raises(
+        ValueError, match="module='food' is no metric of this package: give one of absa, e2e_absa, sem"
+    ):
         flatten("food", tmp_path / "food", "food")
 
 
@@ -92,6 +98,23 @@ def test_compute_equals_the_plain_function_in_any_order(metric):
     references = [row | {"opinions": []} for row in REFERENCES]
     metric.add_batch(predictions=predictions, references=references)
     assert str(metric.compute(**options)) == str(plain)
+
+
+@quietly
+@pytest.mark.parametrize(
+    ("module", "plain", "scheme"), [(E2eAbsa, e2e_absa_scores, "BIEOS"), (Tagging, tagging_scores, "plain")]
+)
+def test_tagged_sentences_in_any_order(tmp_path, module, plain, scheme):
+    references = [{"id": "b", "tags": ["S-POS", "O"]}, {"id": "a", "tags": ["S-NEG"]}]
+    predictions = [{"id": "a", "tags": ["S-NEG"], "words": ["bad"]}, {"id": "b", "tags": ["O", "O"]}]
+    options = {"scheme": scheme, "bootstrap": 3, "seed": 1}
+    expected = str(plain([["S-NEG"], ["S-POS", "O"]], [["S-NEG"], ["O", "O"]], **options))
+    metric = module(cache_dir=str(tmp_path))
+    assert str(metric.compute(predictions=predictions, references=references, **options)) == expected
+    metric.add_batch(predictions=predictions, references=references)
+    assert str(metric.compute(**options)) == expected
+    with pytest.raises(ValueError, match="references: the tags 'O' of id 'a' are no list of strings"):
+        metric.add(prediction=predictions[0], reference={"id": "a", "tags": "O"})
 
 
 P, R = PREDICTIONS[0], REFERENCES[0]

@@ -22,7 +22,7 @@ def model(tiny_classifier: Path):
 def test_new_is_what_bert_has_not_and_the_classifier(model, tiny_bert: Path):
     bert = {name for name, _ in BertForSequenceClassification.from_pretrained(tiny_bert).named_parameters()}
     for name, _ in model.named_parameters():
-        assert optimisation.is_new(name) is (name not in bert or name.startswith("classifier.")), name
+        assert optimisation.is_new(name, model) is (name not in bert or name.startswith("classifier.")), name
 
 
 def test_learning_rates_by_depth(model):
@@ -50,12 +50,21 @@ def test_the_trainer_uses_them(model, tmp_path: Path):
         ({}, {2e-5}),
         ({"new_learning_rate": 1e-3}, {2e-5, 1e-3}),
         ({"layer_decay": 0.5}, {2e-5, 1e-5, 5e-6, 2.5e-6}),  # new and pooler, both layers, embeddings
+        (
+            {"learning_rates": '{"classifier": 1e-3, "pooler": 1e-4}', "new_learning_rate": 2e-3},
+            {2e-5, 1e-4, 1e-3, 2e-3},
+        ),
     ]:
         without_evaluation = {"eval_strategy": "no", "save_strategy": "no", "load_best_model_at_end": False}
         arguments = ABSATrainingArguments(output_dir=str(tmp_path), **without_evaluation, **options)
         trainer = ABSATrainer(model=model, args=arguments)
         trainer.create_optimizer()
         assert {group["lr"] for group in trainer.optimizer.param_groups} == expected
+
+
+def test_a_rate_of_a_part_that_there_is_not(model):
+    with pytest.raises(ValueError, match="learning_rates names lstm: the parts of the model are embeddings, encoder,"):
+        optimisation.parameter_groups(model, [], 0.01, 1.0, None, 1.0, {"lstm": 1e-3, "classifier": 1e-3})
 
 
 def test_balanced_loss():

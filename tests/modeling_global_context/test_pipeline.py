@@ -1,0 +1,363 @@
+"""The pipelines: words of texts, answers and where they stand, probabilities, batches, and groups of BIEOS tags."""
+
+from itertools import pairwise, product
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from torch.utils.data import Dataset
+from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, TokenClassificationPipeline, pipeline
+
+from modeling_global_context import (
+    AspectTermSentimentPipeline,
+    GlobalContextForTokenClassification,
+    TaggingPipeline,
+    encode_words,
+    labels_of,
+    spans_of,
+    split_words,
+)
+
+TYPES = ["POS", "NEG", "NEU"]
+TEXTS = [
+    "the battery life is nice, but dull",
+    "safe",
+    "",
+    "cheap and near and far and dear, it's not nice!",
+    " \n\t",
+    "near far cheap dear " * 3,
+]
+ENCODER = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24}
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tiny_bert):
+    return AutoTokenizer.from_pretrained(tiny_bert)
+
+
+@pytest.fixture(scope="module")
+def make_pipe(tokenizer, make_model):
+    """A pipeline whose model finds terms of all kinds here and there."""
+
+    def make(scheme: str = "BIEOS", types=TYPES, **changes) -> AspectTermSentimentPipeline:
+        encoder = BertConfig(**ENCODER, vocab_size=len(tokenizer), max_position_embeddings=64, initializer_range=0.5)
+        parameters = {name: changes.pop(name) for name in ("decoding", "batch_size") if name in changes}
+        model = make_model(encoder, labels=labels_of(scheme, types), **changes)
+        with torch.no_grad():
+            starts = torch.tensor([label[0] in "BS" for label in model.config.labels])
+            model.classifier.bias += 1.5 * starts
+        return AspectTermSentimentPipeline(model=model, tokenizer=tokenizer, **parameters)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def pipes(make_pipe):
+    return {(scheme, crf): make_pipe(scheme, crf=crf) for scheme, crf in product(["BIEOS", "BIO"], [False, True])}
+
+
+def test_an_answer(make_pipe):
+    (answer, *_) = make_pipe()(TEXTS[3])
+    assert list(answer) == [
+        *("target", "target_start", "target_end", "aspect", "label", "score", "present", "sentiment"),
+        *("probabilities", "truncated"),
+    ]
+    assert TEXTS[3][answer["target_start"] : answer["target_end"]] == answer["target"] != ""
+    assert answer["aspect"] == ""
+    assert list(answer["probabilities"]) == ["positive", "negative", "neutral", "none"]
+    assert list(answer["sentiment"]) == ["positive", "negative", "neutral"]
+    assert sum(answer["probabilities"].values()) == pytest.approx(1)
+    assert sum(answer["sentiment"].values()) == pytest.approx(1)
+    assert answer["score"] == pytest.approx(answer["sentiment"][answer["label"]] * answer["present"])
+    assert answer["probabilities"][answer["label"]] == answer["score"]
+    assert answer["truncated"] is False
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(exclude_categories=()), max_size=60), st.sampled_from(["constrained", "greedy"]))
+def test_a_target_is_what_stands_at_its_place(pipes, text, decoding):
+    for pipe in pipes.values():
+        before = 0
+        for answer in pipe(text, decoding=decoding):
+            assert text[answer["target_start"] : answer["target_end"]] == answer["target"] != ""
+            assert before <= answer["target_start"]
+            before = answer["target_end"]
+
+
+def test_random_texts_have_answers(pipes):
+    """What the test before shows is shown of something."""
+    generator = torch.Generator().manual_seed(0)
+    letters = "ab é é\u200d\ud83d😀\U0001f468\u200d\U0001f469 中文ไทยक्षि.,'-\x00\u00ad\n"
+    texts = [
+        "".join(letters[number] for number in torch.randint(len(letters), (40,), generator=generator).tolist())
+        for _ in range(30)
+    ]
+    for pipe in pipes.values():
+        answers = pipe(texts)
+        assert sum(map(len, answers)) > 10
+        for text, of_text in zip(texts, answers, strict=True):
+            for answer in of_text:
+                assert text[answer["target_start"] : answer["target_end"]] == answer["target"]
+
+
+@pytest.mark.parametrize("decoding", ["constrained", "greedy"])
+@pytest.mark.parametrize("crf", [False, True])
+@pytest.mark.parametrize("scheme", ["BIEOS", "BIO"])
+def test_probabilities_are_those_of_the_formulas(naive, make_pipe, scheme, crf, decoding):
+    """By enumeration of all tags of a sentence: that its span has exactly these borders and this type."""
+    pipe = make_pipe(scheme, ["POS", "NEG"], crf=crf, calibration_temperature=1.7, decoding=decoding)
+    model, num_found = pipe.model, 0
+    labels = model.config.labels
+    for text in ("dear near far", "is safe", "cheap dull and", "nice nice far", "but near", "and far is", "nice"):
+        row = encode_words(pipe.tokenizer, text.split(), 64)
+        inputs = {name: torch.tensor([row[name]]) for name in ("input_ids", "attention_mask", "token_type_ids")}
+        with torch.no_grad():
+            emissions = model(**inputs).emissions[0][torch.tensor(row["word_mask"]).bool()].double() / 1.7
+        chain = [part / 1.7 for part in model.chain(emissions)]
+        field = naive.NaiveField(emissions, *chain)
+        for answer in pipe(text):
+            num_found += 1
+            first, last = (
+                text[: answer[place]].count(" ") for place in ("target_start", "target_end")
+            )  # numbers of words
+            for type_, name in (("POS", "positive"), ("NEG", "negative")):
+
+                def is_this(path, span=(first, last + 1, type_)):
+                    return span in spans_of([labels[number] for number in path], scheme)
+
+                expected = field.probability(is_this).item()
+                assert answer["probabilities"][name] == pytest.approx(expected, abs=1e-9)
+    assert num_found > 2
+
+
+def test_temperature_moves_probabilities_and_no_term(make_pipe):
+    cold, hot = make_pipe(), make_pipe(calibration_temperature=3.0)
+    for before, after in zip(cold(TEXTS[3]), hot(TEXTS[3]), strict=True):
+        assert (before["target"], before["label"]) == (after["target"], after["label"])
+        assert before["score"] > after["score"]
+
+
+def test_types_without_another_name_keep_their_own(make_pipe):
+    answers = make_pipe("BIO", ["PER", "POS"], polarities={"POS": "place"})(TEXTS)
+    assert {name for of_text in answers for answer in of_text for name in answer["sentiment"]} == {"PER", "place"}
+
+
+@pytest.mark.parametrize("crf", [False, True])
+def test_batches_change_no_answer(make_pipe, crf):
+    pipe = make_pipe(crf=crf)
+    expected = [pipe(text) for text in TEXTS]
+    assert expected[2] == expected[4] == []
+    for batch_size in (1, 2, 32):
+        for given_, wanted in zip(pipe(TEXTS, batch_size=batch_size), expected, strict=True):
+            assert [answer["target_start"] for answer in given_] == [answer["target_start"] for answer in wanted]
+            for one, other in zip(given_, wanted, strict=True):
+                assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-5)
+
+
+def test_padding_on_the_left_changes_no_answer(make_model):
+    """With a model whose tokens have no positions but for the BiLSTM's."""
+    tokens = sorted({word for text in TEXTS for word in text.split()})
+    vocabulary = {token: number for number, token in enumerate(["[PAD]", "[UNK]", *tokens])}
+    words = Tokenizer(WordLevel(vocabulary, unk_token="[UNK]"))
+    words.pre_tokenizer = WhitespaceSplit()
+    model = make_model(None, labels=labels_of("BIEOS", TYPES), crf=True, word_splitting="whitespace")
+    answers = []
+    for side in ("left", "right"):
+        wrapped = PreTrainedTokenizerFast(
+            tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", padding_side=side
+        )
+        answers.append(AspectTermSentimentPipeline(model=model, tokenizer=wrapped)(TEXTS))
+    assert sum(map(len, answers[0])) > 2
+    for left, right in zip(*answers, strict=True):
+        assert [answer["target"] for answer in left] == [answer["target"] for answer in right]
+        for one, other in zip(left, right, strict=True):
+            assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-5)
+
+
+class Texts(Dataset):
+    def __len__(self):
+        return len(TEXTS)
+
+    def __getitem__(self, number):
+        return TEXTS[number]
+
+
+def test_inputs(make_pipe):
+    pipe = make_pipe()
+    expected = pipe(TEXTS)
+    assert pipe(tuple(TEXTS)) == expected
+    assert list(pipe(text for text in TEXTS)) == list(pipe(Texts())) == expected
+    assert pipe([]) == []
+    assert list(pipe(iter([]))) == []
+
+
+def test_words_instead_of_a_text(make_pipe):
+    pipe = make_pipe()
+    words = ["cheap", "and", "near", ",", "", "it", "is", "dear"]
+    answers = pipe({"words": words})
+    assert pipe([{"words": words}]) == [answers]
+    assert answers
+    for answer in answers:
+        assert " ".join(words)[answer["target_start"] : answer["target_end"]] == answer["target"]
+    assert pipe({"words": []}) == []
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        (["safe", 3], r"input 1: it is 3 \(int\)"),
+        (["safe", None], "input 1: it is None"),
+        ({"text": "safe"}, r'input 0: it is .*give a text or \{"words"'),
+        ({"words": "safe"}, "input 0"),
+        ({"words": ["safe", 3]}, "input 0"),
+        (b"safe", "the input is b'safe'"),
+        (3, "the input is 3"),
+    ],
+    ids=str,
+)
+def test_inputs_that_are_no_texts_are_refused(make_pipe, inputs, said):
+    with pytest.raises(ValueError, match=said):
+        make_pipe()(inputs)
+
+
+def test_an_error_comes_behind_the_answers_before_it(make_pipe):
+    pipe = make_pipe()
+    answers = pipe(iter([*TEXTS, 3]))
+    assert [next(answers) for _ in TEXTS] == pipe(TEXTS)
+    with pytest.raises(ValueError, match="input 6"):
+        next(answers)
+
+
+def test_a_table_is_refused(make_pipe):
+    import pandas as pd
+
+    with pytest.raises(ValueError, match="table"):
+        make_pipe()(pd.DataFrame({"text": TEXTS}))
+
+
+def test_parameters(make_pipe):
+    pipe = make_pipe()
+    with pytest.raises(TypeError, match="theme"):
+        pipe("safe", theme="dark")
+    with pytest.raises(ValueError, match="decoding='beam'"):
+        pipe("safe", decoding="beam")
+    with pytest.raises(ValueError, match="batch_size=0"):
+        pipe("safe", batch_size=0)
+    assert make_pipe(decoding="greedy")(TEXTS) == pipe(TEXTS, decoding="greedy") != pipe(TEXTS)
+
+
+def test_labels_without_spans_are_refused(tokenizer, make_model):
+    with pytest.raises(ValueError, match="token-classification"):
+        AspectTermSentimentPipeline(model=make_model(labels=["NN", "VB"]), tokenizer=tokenizer)
+
+
+def test_the_end_of_a_long_text_is_not_read(make_pipe):
+    pipe = make_pipe()
+    text = "dear near far cheap " * 30
+    answers = pipe(text)
+    assert answers
+    assert all(answer["truncated"] for answer in answers)
+    assert max(answer["target_end"] for answer in answers) <= len(" ".join(text.split()[:62]))
+    assert pipe("x" * 90) == []  # one word, which is longer than the model reads
+
+
+def test_answers_of_a_broken_model_are_refused(make_pipe):
+    pipe = make_pipe()
+    torch.nn.init.constant_(pipe.model.classifier.bias, float("nan"))
+    with pytest.raises(ValueError, match="not finite"):
+        pipe("safe")
+
+
+def test_words_and_their_tokens(tokenizer):
+    row = encode_words(tokenizer, ["dear", "\ufe0f", "xyz", "", "far"], 64)
+    tokens = tokenizer.convert_ids_to_tokens(row["input_ids"])
+    assert tokens == ["[CLS]", "dear", "x", "##y", "##z", "far", "[SEP]"]
+    assert row["word_mask"] == [0, 1, 1, 0, 0, 1, 0]
+    assert row["word_numbers"] == [0, 2, 4]
+    assert row["truncated"] is False
+
+
+@pytest.mark.parametrize(("max_length", "num_words"), [(7, 3), (6, 2), (5, 2), (4, 2), (3, 1)])
+def test_no_word_is_cut_in_half(tokenizer, max_length, num_words):
+    row = encode_words(tokenizer, ["dear", "far", "xyz", "near"], max_length)
+    assert row["word_numbers"] == list(range(num_words))
+    assert len(row["input_ids"]) <= max_length
+    assert row["truncated"] is True
+
+
+@pytest.mark.parametrize(
+    ("splitting", "text", "words"),
+    [
+        ("english", "Isn't it the U.S. best-seller?", "Is n't it the U.S . best-seller ?"),
+        ("english", "It's 1,000/day, can't wait...", "It 's 1,000/day , ca n't wait . . ."),
+        ("english", "they\u2019ll 'quote' o'clock", "they \u2019ll ' quote ' o ' clock"),
+        ("english", "cafe\u0301s cost $5", "cafe\u0301s cost $ 5"),
+        ("english", "n't well-don't", "n't well-do n't"),
+        ("whitespace", " It's  1,000/day,\n ok", "It's 1,000/day, ok"),
+        ("characters", "中文 字", "中 文 字"),
+    ],
+)
+def test_words_of_a_text(splitting, text, words):
+    assert [text[start:end] for start, end in split_words(text, splitting)] == words.split()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.sampled_from("ab'nt.-, s\u0301é"), max_size=30), st.sampled_from(["english", "characters"]))
+def test_words_cover_all_but_blanks(text, splitting):
+    spans = split_words(text, splitting)
+    assert "".join(text[start:end] for start, end in spans) == "".join(text.split())
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+def fixed_tagger(make_model, tokenizer, labels, tags, **changes):
+    """A model that gives each word of the vocabulary one tag, whatever stands beside it."""
+    model = make_model(
+        None, labels=labels, vocab_size=len(tokenizer), embedding_size=len(labels), use_bilstm=False,
+        interaction="none", **changes,
+    )  # fmt: skip
+    with torch.no_grad():
+        model.model.embeddings.weight.zero_()
+        for word, tag in tags.items():
+            model.model.embeddings.weight[tokenizer.convert_tokens_to_ids(word), labels.index(tag)] = 9.0
+        model.classifier.weight.copy_(torch.eye(len(labels)))
+        model.classifier.bias.copy_(4 * torch.eye(len(labels))[0])
+    return model
+
+
+GROUPED = [("POS", "safe and near"), ("NEG", "far"), ("POS", "cheap"), ("POS", "nice")]
+
+
+@pytest.mark.parametrize("scheme", ["BIEOS", "BIO"])
+@pytest.mark.parametrize("crf", [False, True])
+def test_groups_of_the_token_classification_pipeline(make_model, tokenizer, scheme, crf):
+    labels = labels_of(scheme, ["POS", "NEG"])
+    tags = {"safe": "B-POS", "and": "I-POS", "near": "E-POS", "far": "S-NEG", "cheap": "S-POS", "nice": "S-POS"}
+    if scheme == "BIO":
+        tags = {word: tag.replace("S-", "B-").replace("E-", "I-") for word, tag in tags.items()}
+    model = fixed_tagger(make_model, tokenizer, labels, tags, crf=crf)
+    pipeline_class = {"BIEOS": TaggingPipeline, "BIO": TokenClassificationPipeline}[scheme]
+    for strategy in ("simple", "first"):
+        groups = pipeline_class(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
+        text = "is safe and near far is cheap nice"
+        assert [(one["entity_group"], text[one["start"] : one["end"]]) for one in groups(text)] == GROUPED
+    assert [answer["target"] for answer in AspectTermSentimentPipeline(model=model, tokenizer=tokenizer)(text)] == [
+        target for _, target in GROUPED
+    ]
+
+
+def test_parts_of_speech_need_nothing_of_ours(make_model, tokenizer):
+    model = fixed_tagger(make_model, tokenizer, ["NN", "VB"], {"location": "NN", "is": "VB"})
+    tagged = TokenClassificationPipeline(model=model, tokenizer=tokenizer)("location is")
+    assert [(one["word"], one["entity"]) for one in tagged] == [("location", "NN"), ("is", "VB")]
+
+
+def test_the_task_is_found_by_its_name(make_pipe, tmp_path):
+    made = make_pipe()
+    made.save_pretrained(tmp_path)
+    found = pipeline("aspect-term-sentiment", model=str(tmp_path), trust_remote_code=True)
+    assert type(found.model) is GlobalContextForTokenClassification
+    assert [len(answers) for answers in found(TEXTS)] == [len(answers) for answers in made(TEXTS)]
