@@ -223,7 +223,7 @@ def build_config(
     with loading("model_name_or_path", backbone):
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
     config_class = CONFIG_MAPPING[model_type]
-    if "encoder_config" in config_class.sub_configs and backbone_config.model_type != model_type:
+    if "encoder_config" in config_class.sub_configs and not isinstance(backbone_config, config_class):
         fields = {"encoder_config": backbone_config}
     elif issubclass(config_class, type(backbone_config)):
         fields = {name: value for name, value in backbone_config.to_dict().items() if name not in OF_THE_FILE}

@@ -23,7 +23,7 @@ from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import Task
 from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments, recipe_words
-from absa.training.optimisation import NEW_MODULES
+from absa.training.optimisation import GUIDANCE
 from absa.training.run import build
 from grids import read_grid, run_name
 from modeling_qacg_bert import QACGBertForSequenceClassification
@@ -31,6 +31,7 @@ from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention
 from results import GridArguments, read_analysis, write_analysis
 
 LENGTHS = {"n <= 20": 20, "n <= 40": 40, "n <= 60": 60, "n > 60": np.inf}  # tokens up to which a bin goes
+NEW_MODULES = {"context_embeddings", *GUIDANCE}
 SIZES = ["gate", "ratio", "spread"]
 
 

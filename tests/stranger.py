@@ -15,7 +15,7 @@ class NotInstalled:
     """Hides our packages, which are installed where tests run."""
 
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("absa", "modeling_qacg_bert", "datasets_scripts"):
+        if name.partition(".")[0] in ("absa", "modeling_qacg_bert", "modeling_global_context", "datasets_scripts"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 

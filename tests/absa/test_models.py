@@ -38,7 +38,7 @@ def test_minilm_that_is_not_installed(monkeypatch):
     assert models.resolve_backbone("google-bert/bert-base-uncased") == "google-bert/bert-base-uncased"
 
 
-@pytest.mark.parametrize("model_type", models.FAMILIES)
+@pytest.mark.parametrize("model_type", ["qacg_bert", "cg_bert", "bert"])
 def test_config_holds_backbone_contexts_and_labels(tiny_bert, model_type):
     config = models.build_config(model_type, str(tiny_bert), describe(CONTEXTS, LABELS, auxiliary_sentence=False))
     assert config.model_type == model_type
