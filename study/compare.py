@@ -9,21 +9,22 @@ other sentences and the same trainings; how much trainings differ is what standa
 
 import importlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from absa.commands import parse
+from absa.metrics import e2e_absa, tagging
 from absa.metrics.aspect_groups import Groups, aspect_groups
 from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import DegenerateScoreWarning
 from grids import read_grid, run_name
+from modeling_global_context import scheme_of
 from results import GridArguments, write_analysis
-
-ANSWERS = "test_probabilities.parquet"
 
 
 @dataclass
@@ -33,39 +34,77 @@ class CompareArguments(GridArguments):
     resamples: int = field(default=10_000, metadata={"help": "Of the test sentences."})
 
 
+class Answers(NamedTuple):
+    """What a run answered to the test split."""
+
+    ids: Sequence[str]
+    """(groups,) of the sentences; the groups of a sentence are drawn together"""
+    gold: Any
+    """the same for all runs on one data"""
+    figures_of: Callable[[np.ndarray], dict[str, float]]
+    """scores of the groups at some numbers, which may repeat"""
+
+
 def read_groups(file: Path, aspects: Sequence[str], labels: Sequence[str]) -> Groups:
-    """What a run answered, in groups as the metric takes them."""
+    """What a classifier answered, in groups as the metric takes them."""
     rows = pd.read_parquet(file)
     columns = {f"{name}s": rows[name].tolist() for name in ("id", "target", "aspect", "label")}
     probabilities = rows[[f"p_{label}" for label in labels]].to_numpy()
     return aspect_groups({**columns, "probabilities": probabilities}, aspects, labels)
 
 
-def paired_difference(dataset: str, runs: Sequence[Sequence[Path]], resamples: int) -> dict[str, float]:
+def of_classifier(dataset: str, folder: Path) -> Answers:
+    """Answers on "sentihood" or "semeval2014"."""
+    metric = importlib.import_module(f"absa.metrics.{dataset}")
+    groups = read_groups(folder / "test_probabilities.parquet", metric.ASPECTS, metric.LABELS)
+    return Answers(
+        groups.ids,
+        groups.gold.tolist(),
+        lambda index: metric.figures_of_groups(groups.gold[index], groups.probabilities[index]),
+    )
+
+
+def of_tagger(dataset: str, folder: Path) -> Answers:
+    """The tags of each sentence."""
+    rows = pd.read_parquet(folder / "test_tags.parquet")
+    gold, predicted = ([list(tags) for tags in rows[name]] for name in ("tags", "predicted"))
+    scheme = scheme_of(sorted({tag for tags in gold for tag in tags}))
+    metric = e2e_absa if dataset == "e2e_absa" else tagging
+    return Answers(rows["id"].tolist(), gold, metric.figures_of_sentences(gold, predicted, scheme=scheme))
+
+
+ANSWERS = {"classification": of_classifier, "tagging": of_tagger}
+
+
+def paired_difference(task: str, dataset: str, runs: Sequence[Sequence[Path]], resamples: int) -> dict[str, float]:
     """Mean score of the first run over its seeds minus that of the second, with 95% intervals.
 
     Args:
-        dataset: "sentihood" or "semeval2014".
-        runs: of both, the parquet file of each seed.
+        task: "classification" or "tagging".
+        dataset: that all are trained on.
+        runs: of both, the folder of each seed.
         resamples: of the sentences.
     Returns:
         `<score>`, `<score>_low` and `<score>_high`, as fractions.
     Raises:
-        ValueError: if the files are about different sentences.
+        ValueError: if the answers are about different sentences.
     """
-    metric = importlib.import_module(f"absa.metrics.{dataset}")
-    first, second = ([read_groups(file, metric.ASPECTS, metric.LABELS) for file in files] for files in runs)
-    for groups, file in zip([*first, *second], [*runs[0], *runs[1]], strict=True):
-        if groups.ids != first[0].ids or not np.array_equal(groups.gold, first[0].gold):
-            raise ValueError(f"{file} is about other sentences or labels than {runs[0][0]}: compare runs on one data")
+    first, second = ([ANSWERS[task](dataset, folder) for folder in folders] for folders in runs)
+    for answers, folder in zip([*first, *second], [*runs[0], *runs[1]], strict=True):
+        if answers.ids != first[0].ids or answers.gold != first[0].gold:
+            raise ValueError(
+                f"{folder} is about other sentences or labels than {runs[0][0]}: compare runs on one data"
+            )
 
-    def mean_figures(seeds: Sequence[Groups], index: np.ndarray) -> dict[str, float]:
-        figures = [metric.figures_of_groups(groups.gold[index], groups.probabilities[index]) for groups in seeds]
-        return {name: np.mean([of_seed[name] for of_seed in figures]) for name in figures[0]}
+    def mean_figures(seeds: Sequence[Answers], index: np.ndarray) -> dict[str, float]:
+        figures = [answers.figures_of(index) for answers in seeds]
+        shared = [name for name in figures[0] if all(name in of_seed for of_seed in figures)]
+        return {name: np.mean([of_seed[name] for of_seed in figures]) for name in shared}
 
     def difference(index: np.ndarray) -> dict[str, float]:
         minuend, subtrahend = mean_figures(first, index), mean_figures(second, index)
-        return {name: float(minuend[name] - subtrahend[name]) for name in minuend if not name.startswith("audit_")}
+        names = [name for name in minuend if name in subtrahend and not name.startswith("audit_")]
+        return {name: float(minuend[name] - subtrahend[name]) for name in names}
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "audit_", DegenerateScoreWarning)  # not shown here
@@ -76,11 +115,14 @@ def main(arguments: CompareArguments):
     grid, compared = read_grid(arguments.grid), {}
     for label, other in grid.paired.items():
         folders = [arguments.output_dir / run_name(grid.runs[name]) for name in (label, other)]
-        by_seed = {seed: [folder / f"seed-{seed}" / ANSWERS for folder in folders] for seed in grid.seeds}
-        by_seed = {seed: files for seed, files in by_seed.items() if all(file.is_file() for file in files)}
+        by_seed = {seed: [folder / f"seed-{seed}" for folder in folders] for seed in grid.seeds}
+        by_seed = {
+            seed: pair for seed, pair in by_seed.items() if all((run / "results.json").is_file() for run in pair)
+        }
         if not by_seed:
             raise FileNotFoundError(f"{folders[0]} and {folders[1]} have no seed in common: train them with run.py")
-        scores = paired_difference(grid.dataset, list(zip(*by_seed.values(), strict=True)), arguments.resamples)
+        runs = list(zip(*by_seed.values(), strict=True))
+        scores = paired_difference(grid.task, grid.dataset, runs, arguments.resamples)
         compared[label] = {"minus": other, "seeds": list(by_seed), "resamples": arguments.resamples, "scores": scores}
         for name in scores:
             if not name.endswith(("_low", "_high")):

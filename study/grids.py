@@ -40,6 +40,11 @@ class Grid:
         """Of all its runs."""
         return next(iter(self.runs.values()))["dataset"]
 
+    @property
+    def task(self) -> str:
+        """Of all its runs."""
+        return next(iter(self.runs.values())).get("task", "classification")
+
 
 def read_grid(file: Path) -> Grid:
     """A grid with the arguments of each run complete.

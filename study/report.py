@@ -40,6 +40,14 @@ MAIN_SCORES = {
         "accuracy_3way": "3-way",
         "accuracy_4way": "4-way",
     },
+    "e2e_absa": {
+        "micro_f1": "F1",
+        "strict_micro_f1": "strict F1",
+        "aspect_f1": "borders",
+        "sentiment_accuracy": "polarity of these",
+    },
+    "conll": {"f1": "F1", "precision": "precision", "recall": "recall", "strict_f1": "strict F1"},
+    "conllu": {"accuracy": "accuracy"},
 }
 
 
@@ -49,7 +57,7 @@ class ReportArguments:
 
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder with results.jsonl and analyses.json."})
     documents: list[Path] = field(
-        default_factory=lambda: [ROOT / "docs" / "accuracy.md", ROOT / "README.md"],
+        default_factory=lambda: [ROOT / "docs" / "accuracy.md", ROOT / "docs" / "tagging.md", ROOT / "README.md"],
         metadata={"help": "The documents with the tables."},
     )
 

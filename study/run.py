@@ -1,6 +1,6 @@
 """Trains what the grids of the study ask for, and appends a line for each run to `results.jsonl`.
 
-    python study/run.py study/grids/initialisation.yaml --sentihood_dir DIR --jobs 2
+    python study/run.py study/grids/initialisation.yaml --data_dirs sentihood=DIR --jobs 2
 
 Started again it goes on where it stopped; a run that two grids share is trained once. A run with other arguments than
 those of the grid is another run, with another folder and a line of its own.
@@ -32,11 +32,9 @@ class StudyArguments:
     """What to train, and where."""
 
     grids: list[Path] = field(metadata={"help": "Files of study/grids, or like those."})
-    sentihood_dir: str | None = field(
-        default=None, metadata={"help": "Folder with SentiHood's files (default: they are downloaded)."}
-    )
-    semeval2014_dir: str | None = field(
-        default=None, metadata={"help": "Folder with SemEval-2014's files (default: they are downloaded)."}
+    data_dirs: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Folders with files of data sets: sentihood=DIR e2e_absa=DIR (default: downloaded)."},
     )
     seeds: list[int] | None = field(default=None, metadata={"help": "Only these (default: all of the grid)."})
     runs: list[str] | None = field(default=None, metadata={"help": "Only these rows of the tables (default: all)."})
@@ -70,8 +68,13 @@ def command(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> li
     words = dict(run)
     control = words.pop("control", None)
     script = ["examples/run_absa.py"] if control is None else ["study/controls.py", control]
-    data_dir = getattr(arguments, f"{run['dataset']}_dir")
-    words |= {"seeds": [seed], "data_dir": data_dir, "output_dir": arguments.output_dir / name, "disable_tqdm": True}
+    data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
+    words |= {
+        "seeds": [seed],
+        "data_dir": data_dirs.get(run["dataset"]),
+        "output_dir": arguments.output_dir / name,
+        "disable_tqdm": True,
+    }
     return [sys.executable, str(ROOT / script[0]), *script[1:], *recipe_words(words)]
 
 

@@ -1,6 +1,6 @@
 """The figures of E2E-ABSA, aspect terms with their polarity as tags: the reference's, then strict ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import DegenerateScoreWarning, ratio
 from absa.metrics.tag_sequences import Span, check_tags, is_well_formed, split_tag, strict_spans
 
-__all__ = ["POLARITIES", "DegenerateScoreWarning", "e2e_absa_scores", "reference_spans"]
+__all__ = ["POLARITIES", "DegenerateScoreWarning", "e2e_absa_scores", "figures_of_sentences", "reference_spans"]
 
 POLARITIES = ("POS", "NEG", "NEU")
 SMALL = 1e-4
@@ -53,12 +53,8 @@ def e2e_absa_scores(
         ValueError: no sentences, or tags that are not as described above.
     """
     check_tags(gold, predicted, scheme, POLARITIES)
-    counts = np.array([_counts(*tags, scheme) for tags in zip(gold, predicted, strict=True)])  # (sentences, 20)
-
-    def figures_of(index: np.ndarray) -> dict[str, float]:
-        return _figures(counts[index].sum(axis=0), len(index))
-
-    figures = with_bounds(figures_of, range(len(gold)), bootstrap, seed)
+    counts = _counts(gold, predicted, scheme)
+    figures = with_bounds(_figures_of(counts), range(len(gold)), bootstrap, seed)
     right, of_gold, of_predicted = _strict(counts.sum(axis=0))
     return {
         **figures,
@@ -112,7 +108,28 @@ def ot_to_bieos(tags: Sequence[str]) -> list[str]:
     return converted
 
 
-def _counts(gold: Sequence[str], predicted: Sequence[str], scheme: str) -> list[int]:
+def figures_of_sentences(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, scheme: str = "BIEOS"
+) -> Callable[[np.ndarray], dict[str, float]]:
+    """A function of the numbers of sentences, which may repeat, that gives the figures of `e2e_absa_scores` of these.
+
+    Raises:
+        ValueError: as `e2e_absa_scores`.
+    """
+    check_tags(gold, predicted, scheme, POLARITIES)
+    return _figures_of(_counts(gold, predicted, scheme))
+
+
+def _figures_of(counts: np.ndarray) -> Callable[[np.ndarray], dict[str, float]]:
+    return lambda index: _figures(counts[index].sum(axis=0), len(index))
+
+
+def _counts(gold, predicted, scheme: str) -> np.ndarray:
+    """(sentences, 20) of `_counts_of_sentence`."""
+    return np.array([_counts_of_sentence(*tags, scheme) for tags in zip(gold, predicted, strict=True)])
+
+
+def _counts_of_sentence(gold: Sequence[str], predicted: Sequence[str], scheme: str) -> list[int]:
     """Of one sentence: right, gold and predicted of each polarity, as the reference and strictly; then right borders
     and whether the predicted tags are not well-formed."""
     reference = reference_spans(gold, scheme), reference_spans(predicted, scheme)
@@ -142,7 +159,7 @@ def _strict(counts: np.ndarray) -> np.ndarray:
 
 
 def _figures(counts: np.ndarray, sentences: int) -> dict[str, float]:
-    """Figures of summed `_counts`."""
+    """Figures of `_counts` that were summed over sentences."""
     precision, recall, f1 = _smoothed(*_reference(counts).sum(axis=1))
     right, gold, predicted = _strict(counts)
     right_borders, inconsistent = counts[18:]

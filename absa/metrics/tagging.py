@@ -1,6 +1,6 @@
 """The figures of taggers: named entities as conlleval and seqeval count them, and parts of speech."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from absa.metrics.ratios import DegenerateScoreWarning, ratio
 from absa.metrics.rows import is_sequence, is_text, shorten
 from absa.metrics.tag_sequences import Span, check_tags, default_spans, strict_spans
 
-__all__ = ["SCHEMES", "DegenerateScoreWarning", "tagging_scores"]
+__all__ = ["SCHEMES", "DegenerateScoreWarning", "figures_of_sentences", "tagging_scores"]
 
 SCHEMES = ("BIO", "BIEOS", "plain")
 
@@ -55,45 +55,66 @@ def tagging_scores(
     Raises:
         ValueError: no sentences, or arguments that are not as described above.
     """
+    _check(gold, predicted, scheme, words, train_words)
+    counts = _counts(gold, predicted, scheme, words, train_words)
+    totals = {kind: of_kind.sum(axis=0).tolist() for kind, of_kind in counts.items()}
+    figures = with_bounds(_figures_of(counts, train_words is not None), range(len(gold)), bootstrap, seed)
+    told = {"count_sentences": len(gold), "count_words": totals["words"][1]}
+    if train_words is not None:
+        told["count_unseen"] = totals["words"][3]
+    if scheme != "plain":
+        told |= dict(zip(("count_right", "count_gold", "count_predicted"), totals[""], strict=True))
+        if words is not None:
+            figures |= _surface_figures(_spans(gold, predicted), words)
+    return {**figures, **told}
+
+
+def figures_of_sentences(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], *, scheme: str = "BIO"
+) -> Callable[[np.ndarray], dict[str, float]]:
+    """A function of the numbers of sentences, which may repeat, that gives the figures of `tagging_scores` of these.
+
+    Raises:
+        ValueError: as `tagging_scores`.
+    """
+    _check(gold, predicted, scheme, None, None)
+    return _figures_of(_counts(gold, predicted, scheme, None, None), with_unseen=False)
+
+
+def _counts(gold, predicted, scheme, words, train_words) -> dict[str, np.ndarray]:
+    """By kind, a line for each sentence: under "words" `_word_counts`, under the others `_span_counts` of the figures
+    with this prefix, or of the type behind a "/"."""
+    pairs = list(zip(gold, predicted, strict=True))
+    counts = {"words": _word_counts(pairs, words, train_words)}
+    if scheme != "plain":
+        spans = _spans(gold, predicted)
+        counts[""] = _span_counts(spans)
+        counts["strict_"] = _span_counts([tuple(strict_spans(tags, scheme) for tags in both) for both in pairs])
+        for type_ in sorted({type_ for both in spans for of_one in both for _, _, type_ in of_one}):
+            counts[f"/{type_}"] = _span_counts([tuple(_of_type(of_one, type_) for of_one in both) for both in spans])
+    return counts
+
+
+def _figures_of(counts: dict[str, np.ndarray], with_unseen: bool) -> Callable[[np.ndarray], dict[str, float]]:
+    def figures_of(index: np.ndarray) -> dict[str, float]:
+        totals = {kind: of_kind[index].sum(axis=0).tolist() for kind, of_kind in counts.items()}
+        right, total, right_unseen, unseen = totals.pop("words")
+        figures = {}
+        for kind, of_kind in totals.items():
+            figures |= {f"f1{kind}": _f1(f"f1{kind}", *of_kind)} if "/" in kind else _span_figures(kind, *of_kind)
+        figures["accuracy"] = ratio("accuracy", right, total, "there are no words")
+        if with_unseen:
+            figures["unseen_accuracy"] = ratio("unseen_accuracy", right_unseen, unseen, "train has all the words")
+        return figures
+
+    return figures_of
+
+
+def _check(gold, predicted, scheme, words, train_words) -> None:
     if not isinstance(scheme, str) or scheme not in SCHEMES:
         raise ValueError(f"scheme={shorten(scheme)} is unknown: give one of {', '.join(SCHEMES)}.")
     check_tags(gold, predicted, None if scheme == "plain" else scheme)
     _check_words(gold, words, train_words)
-    pairs = list(zip(gold, predicted, strict=True))
-    of_words = _word_counts(pairs, words, train_words)
-    of_spans, surface = {}, {}  # {prefix of the figures: (sentences, 3)}
-    if scheme != "plain":
-        spans = [tuple(map(default_spans, tags)) for tags in pairs]
-        of_spans[""] = _span_counts(spans)
-        of_spans["strict_"] = _span_counts([tuple(strict_spans(tags, scheme) for tags in both) for both in pairs])
-        types = sorted({type_ for both in spans for of_one in both for _, _, type_ in of_one})
-        for type_ in types:
-            of_spans[f"/{type_}"] = _span_counts([tuple(_of_type(of_one, type_) for of_one in both) for both in spans])
-        if words is not None:
-            surface = _surface_figures(spans, words)
-    counts = np.hstack([of_words, *of_spans.values()])  # (sentences, 4 + 3 * len(of_spans))
-
-    def figures_of(index: np.ndarray) -> dict[str, float]:
-        totals = counts[index].sum(axis=0).tolist()
-        right, total, right_unseen, unseen = totals[:4]
-        of_kind = {kind: totals[4 + 3 * n : 7 + 3 * n] for n, kind in enumerate(of_spans)}
-        figures = {}
-        if scheme != "plain":
-            figures |= _span_figures("", *of_kind[""]) | _span_figures("strict_", *of_kind["strict_"])
-            figures |= {f"f1/{type_}": _f1(f"f1/{type_}", *of_kind[f"/{type_}"]) for type_ in types}
-        figures["accuracy"] = ratio("accuracy", right, total, "there are no words")
-        if train_words is not None:
-            figures["unseen_accuracy"] = ratio("unseen_accuracy", right_unseen, unseen, "train has all the words")
-        return figures
-
-    told = {"count_sentences": len(gold), "count_words": int(of_words[:, 1].sum())}
-    if train_words is not None:
-        told["count_unseen"] = int(of_words[:, 3].sum())
-    if scheme != "plain":
-        told |= dict(
-            zip(("count_right", "count_gold", "count_predicted"), of_spans[""].sum(axis=0).tolist(), strict=True)
-        )
-    return {**with_bounds(figures_of, range(len(gold)), bootstrap, seed), **surface, **told}
 
 
 def _check_words(gold, words, train_words) -> None:
@@ -123,6 +144,13 @@ def _word_counts(pairs, words, train_words) -> np.ndarray:
 
 Both = tuple[list[Span], list[Span]]
 """Spans of gold and prediction in one sentence."""
+
+
+def _spans(gold, predicted) -> list[Both]:
+    return [
+        (default_spans(of_gold), default_spans(of_predicted))
+        for of_gold, of_predicted in zip(gold, predicted, strict=True)
+    ]
 
 
 def _of_type(spans: list[Span], type_: str) -> list[Span]:

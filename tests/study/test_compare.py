@@ -1,5 +1,7 @@
 """The paired bootstrap, against a copy of its definition that scores resampled rows one resample at a time."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -7,15 +9,18 @@ import pandas as pd
 import pytest
 
 import compare
+from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
+from absa.metrics.tagging import tagging_scores
 from grids import STUDY
 
 pytestmark = pytest.mark.filterwarnings("ignore:audit_")  # undefined in small resamples
 MAIN_SCORES = ("strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc")
 NUM_SENTENCES = 40
+ANSWERS = "test_probabilities.parquet"
 
 
-def write_run(file: Path, seed: int, right: float) -> Path:
+def write_run(folder: Path, seed: int, right: float) -> Path:
     """Answers to forty sentences, every third with two targets; the gold labels are the same for all runs."""
     gold = np.random.default_rng(0)
     answers = np.random.default_rng(seed)
@@ -28,13 +33,14 @@ def write_run(file: Path, seed: int, right: float) -> Path:
                 p[label] += right * answers.random()
                 rows.append((str(number), target, aspect, LABELS[label], *(p / p.sum())))
     columns = ["id", "target", "aspect", "label", *(f"p_{label}" for label in LABELS)]
-    pd.DataFrame(rows, columns=columns).to_parquet(file)
-    return file
+    folder.mkdir()
+    pd.DataFrame(rows, columns=columns).to_parquet(folder / ANSWERS)
+    return folder
 
 
-def scores_of(file: Path, sentences: list[int]) -> np.ndarray:
+def scores_of(folder: Path, sentences: list[int]) -> np.ndarray:
     """The main scores of the rows of these sentences, each drawn one under a name of its own."""
-    table = pd.read_parquet(file)
+    table = pd.read_parquet(folder / ANSWERS)
     drawn = [table[table["id"] == str(sentence)].assign(id=str(n)) for n, sentence in enumerate(sentences)]
     rows = pd.concat(drawn)
     columns = {f"{name}s": rows[name].tolist() for name in ("id", "target", "aspect", "label")}
@@ -47,7 +53,7 @@ def test_against_its_definition(tmp_path: Path):
         [write_run(tmp_path / f"{name}{seed}", seed, right) for seed in seeds]
         for name, seeds, right in (("a", (1, 2), 1.0), ("b", (3, 4), 0.5))
     )
-    found = compare.paired_difference("sentihood", (first, second), 20)
+    found = compare.paired_difference("classification", "sentihood", (first, second), 20)
 
     def difference(sentences):
         return np.mean(
@@ -67,16 +73,50 @@ def test_against_its_definition(tmp_path: Path):
     assert found["strict_accuracy_low"] < found["strict_accuracy"] < found["strict_accuracy_high"]
 
 
+def write_tags(folder: Path, seed: int, right: float) -> Path:
+    """A tagger's answers to forty sentences of six words; the gold tags are the same for all runs."""
+    gold, answers = np.random.default_rng(0), np.random.default_rng(seed)
+    tags = [gold.choice(["O", "S-POS", "S-NEG"], 6).tolist() for _ in range(NUM_SENTENCES)]
+    predicted = [[tag if answers.random() < right else "O" for tag in sentence] for sentence in tags]
+    folder.mkdir()
+    rows = {"id": [str(number) for number in range(NUM_SENTENCES)], "tags": tags, "predicted": predicted}
+    pd.DataFrame(rows).to_parquet(folder / "test_tags.parquet")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("dataset", "scores", "name"),
+    [("e2e_absa", e2e_absa_scores, "micro_f1"), ("conll", partial(tagging_scores, scheme="BIEOS"), "f1")],
+)
+def test_of_taggers(tmp_path: Path, dataset: str, scores: Callable, name: str):
+    runs = [write_tags(tmp_path / "a", 1, 0.9)], [write_tags(tmp_path / "b", 2, 0.6)]
+    found = compare.paired_difference("tagging", dataset, runs, 20)
+    tables = [pd.read_parquet(run / "test_tags.parquet") for (run,) in runs]
+
+    def difference(sentences):
+        drawn = [table.iloc[sentences] for table in tables]
+        minuend, subtrahend = (scores(list(table["tags"]), list(table["predicted"]))[name] for table in drawn)
+        return minuend - subtrahend
+
+    order = sorted(map(str, range(NUM_SENTENCES)))
+    generator = np.random.default_rng(0)
+    draws = [generator.integers(NUM_SENTENCES, size=NUM_SENTENCES) for _ in range(20)]
+    low, high = np.percentile([difference([int(order[n]) for n in draw]) for draw in draws], [2.5, 97.5])
+    got = [found[name], found[f"{name}_low"], found[f"{name}_high"]]
+    assert got == pytest.approx([difference(range(NUM_SENTENCES)), low, high], abs=1e-12)
+    assert found[name] > 0
+
+
 @pytest.mark.parametrize("column", ["id", "label"])
 def test_runs_on_different_data(tmp_path: Path, column: str):
     run, other = (write_run(tmp_path / name, 1, 1.0) for name in ("run", "other"))
-    table = pd.read_parquet(other)
+    table = pd.read_parquet(other / ANSWERS)
     values = {"id": "seven", "label": "none" if table.loc[0, "label"] != "none" else "positive"}
     first = table["id"] == "0" if column == "id" else table.index == 0
     table.loc[first, column] = values[column]
-    table.to_parquet(other)
+    table.to_parquet(other / ANSWERS)
     with pytest.raises(ValueError, match=r"other is about other sentences or labels than .*run: compare runs on one"):
-        compare.paired_difference("sentihood", ([run], [other]), 20)
+        compare.paired_difference("classification", "sentihood", ([run], [other]), 20)
 
 
 def test_what_is_not_there(tmp_path: Path):

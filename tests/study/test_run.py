@@ -32,7 +32,7 @@ def grid_file(tmp_path_factory, tiny_bert: Path) -> Path:
 @pytest.mark.slow
 def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: Path, run_here, monkeypatch):
     places = ("--output_dir", tmp_path / "runs", "--results_dir", tmp_path)
-    printed = run_here("study/run.py", grid_file, "--sentihood_dir", tiny_sentihood, "--jobs", "2", *places)
+    printed = run_here("study/run.py", grid_file, "--data_dirs", f"sentihood={tiny_sentihood}", "--jobs", "2", *places)
     assert "2 runs to train" in printed
     grid = grids.read_grid(grid_file)
     lines = map(json.loads, (tmp_path / "results.jsonl").read_text().splitlines())
