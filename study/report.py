@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/accuracy.md`, and of the README, from what the study has found.
+"""Writes the tables of `docs/accuracy.md`, `docs/tagging.md` and the README, from what the study has found.
 
     python study/report.py
 
