@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent
-SENTENCES = {"train": 3200, "validation": 300, "test": 400}
+SENTENCES = {"train": 8000, "validation": 300, "test": 400}
 # Out of 10 aspect terms, or groups of them that share words; the others are train's.
 SHARES = {"validation": 1, "test": 2}
 # How often a sentence is of which kind.
 KINDS = {"one": 32, "two": 26, "shared": 12, "opposed": 12, "silent": 18}
-SIGNS = "+" * 9 + "-" * 8 + "0" * 5
+SIGNS = "+" * 9 + "-" * 8 + "0" * 4
 WORDS_OF = {"+": "good", "-": "bad"}  # in names of sections
 REVIEWS = (  # kinds of terms that stand side by side
     {"dish", "drink", "people", "place", "price"},
@@ -196,7 +196,7 @@ class Writer:
         first = self.term()
         links = LINKS_SAME if sign == other else LINKS_OTHER
         if self.rng.random() < 0.2:
-            parts = [self.clause(first, sign), self.deal("silent")]
+            parts = [self.clause(first, sign), self.silent()]
             self.rng.shuffle(parts)
             return re.sub(r"\?[.] ", "? ", ". ".join(parts))
         joined = self.clause(first, sign) + self.rng.choice(links) + self.clause(self.beside(first), other)
@@ -217,7 +217,11 @@ class Writer:
         return self.fill(pattern, (first, "+"), (second, "-"))
 
     def silent(self) -> str:
-        return self.deal("silent")
+        """A sentence without a term: about something else, or about the whole."""
+        if self.rng.random() < 0.4:
+            return self.deal("silent")
+        values = {"E": "entities", "good": "good any", "bad": "bad any"}
+        return SLOT.sub(lambda slot: self.deal(values[slot[1]]), self.deal("entity frames"))
 
     def sentence(self) -> str:
         """A sentence with its terms in brackets."""
@@ -225,7 +229,7 @@ class Writer:
         text = getattr(self, kind)()
         if self.rng.random() < 0.15:
             text = f"{self.deal('openers')} {text}"
-        if self.rng.random() < 0.08 and text[-1] != "?":
+        if self.rng.random() < 0.15 and text[-1] != "?":
             text += f" {self.deal('tails')}"
         text = re.sub(r"\ba (?=\[?[aeiou])", "an ", text)
         if self.rng.random() < 0.8:
