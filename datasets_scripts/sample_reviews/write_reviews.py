@@ -23,7 +23,9 @@ SENTENCES = {"train": 8000, "validation": 300, "test": 400}
 # Out of 10 aspect terms, or groups of them that share words; the others are train's.
 SHARES = {"validation": 1, "test": 2}
 # How often a sentence is of which kind.
-KINDS = {"one": 32, "two": 26, "shared": 12, "opposed": 12, "silent": 18}
+KINDS = {"one": 38, "two": 18, "shared": 14, "opposed": 10, "silent": 20}
+# In which form a term is praised or blamed.
+FORMS = {"plain": 35, "predicates": 20, "{verb}": 10, "frames": 35}
 SIGNS = "+" * 9 + "-" * 8 + "0" * 4
 WORDS_OF = {"+": "good", "-": "bad"}  # in names of sections
 REVIEWS = (  # kinds of terms that stand side by side
@@ -181,10 +183,11 @@ class Writer:
         """One term and what is said of it."""
         if sign == "0":
             pattern = self.of_kind("neutral frames", term.kind, 0.45)
-        elif self.rng.random() < 0.6:
-            pattern = "{A} " + self.deal(f"{WORDS_OF[sign]} predicates")
         else:
-            pattern = self.deal(f"{WORDS_OF[sign]} frames")
+            (section,) = self.rng.choices(list(FORMS), FORMS.values())
+            pattern = section if "{" in section else self.deal(f"{WORDS_OF[sign]} {section}")
+            if section != "frames":
+                pattern = "{A} " + pattern
         return self.fill(pattern, (term, sign))
 
     def one(self) -> str:
@@ -192,8 +195,8 @@ class Writer:
 
     def two(self) -> str:
         """Two clauses, or one and a sentence without a term."""
-        sign, other = self.rng.choices(SIGNS, k=2)
-        first = self.term()
+        first, sign = self.term(), self.rng.choice(SIGNS)
+        other = sign if self.rng.random() < 0.4 else self.rng.choice(SIGNS)
         links = LINKS_SAME if sign == other else LINKS_OTHER
         if self.rng.random() < 0.2:
             parts = [self.clause(first, sign), self.silent()]
