@@ -1,4 +1,4 @@
-"""The sample reviews: their format, their counts as the card states them, and that writing them again changes nothing."""
+"""The sample reviews: their format, their counts as on the card, and that writing them again changes nothing."""
 
 import os
 import re
@@ -26,9 +26,7 @@ def reviews(folder: Path) -> dict[str, list[tuple[list[str], list[str]]]]:
     """The words and tags of each sentence, by split, as the builder reads them."""
     data = load_absa_dataset("conll", "columns", data_dir=folder, scheme_out="BIO")
     names = data["train"].features["tags"].feature.names
-    return {
-        split: [(row["tokens"], [names[tag] for tag in row["tags"]]) for row in data[split]] for split in SPLITS
-    }
+    return {split: [(row["tokens"], [names[tag] for tag in row["tags"]]) for row in data[split]] for split in SPLITS}
 
 
 def terms_of(sentences) -> list[tuple[str, ...]]:
@@ -80,4 +78,3 @@ def test_counts_are_those_on_the_card(folder: Path, reviews):
             sum(len(term) > 1 for term in terms),
         ]
         assert f"| {split} | {' | '.join(map(str, counts))} |" in card
-        print(f"| {split} | {' | '.join(map(str, counts))} |")
