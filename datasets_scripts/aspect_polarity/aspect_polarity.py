@@ -151,6 +151,11 @@ class AspectPolarity(RowsBuilder):
             splits = self._with_validation(splits)
         names = LABELS[self.config.labels]
         splits = {split: [row for row in rows if row["label"] in names] for split, rows in splits.items()}
+        for split, rows in splits.items():
+            if not rows:
+                raise ValueError(
+                    f"{split} has no rows labelled {' or '.join(names)}; give files with more annotations"
+                )
         if "validation" in splits and not self.config.deduplicate:
             _warn_of_parted_sentences(splits["train"], splits["validation"])
         return splits
