@@ -1,6 +1,7 @@
 """Polarity of terms and categories: rows, choices of validation rows, errors, and counts of the organisers' files."""
 
 import hashlib
+import json
 import re
 from collections import Counter
 
@@ -221,6 +222,15 @@ def test_splits_of_the_paper(name, load_shared):
                 assert row["text"][row["target_start"] : row["target_end"]] == row["target"]
             else:
                 assert (row["target_start"], row["target_end"], "categories" in name) == (None, None, True)
+
+
+@each
+def test_rows_that_the_paper_holds_out(name, shared_dir):
+    """Those found in the authors' pickles."""
+    found = json.loads((shared_dir / "golden" / "af_lstm" / "paper_splits" / f"{name}.json").read_text())["dev"]
+    held_out = [key.replace("#2", "") for key in SOURCES[name].held_out]
+    assert len(set(SOURCES[name].held_out)) == 500
+    assert Counter(held_out) == Counter(f"{id_}:{'-'.join(map(str, place))}" for id_, *place in found)
 
 
 @pytest.mark.parametrize(
