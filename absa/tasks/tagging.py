@@ -16,16 +16,18 @@ from scipy.special import log_softmax
 from transformers import (
     AutoModelForTokenClassification,
     PreTrainedConfig,
+    PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
 from absa.calibration import calibration_errors, helpful_temperature
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.tagging import tagging_scores
+from absa.models import takes
 from absa.tasks.arguments import TaggingArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
-from absa.tasks.rows import hold_out_texts
+from absa.tasks.rows import check_columns, check_train, hold_out_texts
 from datasets_scripts import load_absa_dataset
 from modeling_global_context import encode_words, scheme_of, spans_of
 from modeling_global_context.crf_global_context import Chain, viterbi
@@ -76,6 +78,7 @@ class Tagging(Task):
     def load(cls, arguments: TaggingArguments) -> "Tagging":
         """The data set that the arguments ask for; the errors of the builders come through."""
         data = load_absa_dataset(arguments.dataset, **arguments.builder_options)
+        check_columns(data, arguments, "tags")
         splitting = "characters" if arguments.data_config == "weibo" else "english"
         return cls.of(data, arguments.dataset, arguments.validation_fraction, arguments.validation_seed, splitting)
 
@@ -96,6 +99,7 @@ class Tagging(Task):
             validation_fraction, validation_seed: which part that is.
             word_splitting: see above.
         """
+        check_train(data)
         label_names = data["train"].features["tags"].feature.names
         splits = {}
         for name, split in data.items():
@@ -137,6 +141,15 @@ class Tagging(Task):
         by_type = pd.DataFrame(counts, index=types).fillna(0).sort_values("train", ascending=False, kind="stable")
         table = pd.concat([by_type, pd.DataFrame(totals)]).astype(int)
         return f"{table.to_string(max_rows=MOST_TYPES)}\n{len(self.label_names)} labels, {self.scheme}"
+
+    def parts(self, arguments: TaggingArguments, model_class: type[PreTrainedModel]) -> dict[str, "Tagging"]:
+        if not takes(model_class, "word_mask"):
+            raise ValueError(
+                f"task=tagging with {model_class.__name__}, which takes no word_mask: give a model_type whose models are "
+                "taggers of words; plain BERT is --model_type global_context --config_overrides "
+                "use_bilstm=false,interaction=none"
+            )
+        return {"": self}
 
     def described(self, arguments: TaggingArguments) -> dict[str, Any]:
         return {
