@@ -17,9 +17,9 @@ from absa.metrics.flatten import METRICS, flatten
 from absa.models import load_classifier
 from absa.redact import refuse_token
 from absa.restricted_texts import restricted_source
+from absa.tasks.registry import TASKS, task_of
 from datasets_scripts import export_parquet, load_absa_dataset
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert import Contexts
 
 TABLES = {".csv", ".jsonl", ".parquet"}
 SOURCES = {"sentihood": "sentihood-train.json", "semeval2014": "Restaurants_Train.xml"}  # by which they are known
@@ -61,10 +61,10 @@ def stage_model(folder: Path, staged: Path, arguments: PublishArguments):
     It is loaded and saved anew, so that what is published is whole, and nothing else that lies beside it goes along.
 
     Raises:
-        FileNotFoundError, ValueError: if it is no trained classifier.
+        FileNotFoundError, ValueError: if it is no trained classifier or tagger.
     """
-    model, tokenizer = load_classifier("folder", str(folder))
-    Contexts.from_config(model.config)  # for its error: without names no one can ask the model anything
+    task = TASKS[task_of("folder", str(folder))]
+    model, tokenizer = load_classifier("folder", str(folder), task.auto_class)
     model.save_pretrained(staged)
     tokenizer.save_pretrained(staged)
     card = model_card(model, tokenizer, facts_of_run(folder), arguments.repo_id, arguments.license or "apache-2.0")

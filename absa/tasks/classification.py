@@ -158,6 +158,14 @@ class Classification(Task):
             none_label=self.none_label,
         )
 
+    @staticmethod
+    def on_card(config: PreTrainedConfig) -> dict[str, Any]:
+        example = "The food was great, but we waited an hour for it."
+        if getattr(config, "targets", None):
+            example = f"{config.targets[0]} is expensive, but I always felt safe there."
+        tags = ["aspect-based-sentiment-analysis", "sentiment-analysis"]
+        return {"example": example, "task_name": "Aspect-based sentiment analysis", "tags": tags}
+
     def entries(
         self,
         split: str,

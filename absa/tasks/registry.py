@@ -1,5 +1,7 @@
 """The tasks by name."""
 
+from transformers import PreTrainedModel
+
 from absa.models import auto_class_of
 from absa.tasks.base import Task
 from absa.tasks.classification import Classification
@@ -19,3 +21,12 @@ def task_of(argument: str, checkpoint: str) -> str:
     """
     names = {task.auto_class: name for name, task in TASKS.items()}
     return names[auto_class_of(argument, checkpoint, names)]
+
+
+def task_for(model: PreTrainedModel) -> str:
+    """The name of the task that a model's head is for."""
+    return next(
+        name
+        for name, task in TASKS.items()
+        if task.auto_class._model_mapping.get(type(model.config), None) is type(model)
+    )

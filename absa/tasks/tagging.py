@@ -31,7 +31,7 @@ from absa.tasks.rows import check_columns, check_train, hold_out_texts
 from datasets_scripts import load_absa_dataset
 from modeling_global_context import encode_words, scheme_of, spans_of
 from modeling_global_context.crf_global_context import Chain, viterbi
-from modeling_global_context.tags_global_context import OUTSIDE, well_formed_transitions
+from modeling_global_context.tags_global_context import OUTSIDE, split_tag, well_formed_transitions
 
 logger = logging.getLogger(__name__)
 
@@ -73,6 +73,7 @@ class Tagging(Task):
     word_splitting: str = "english"
 
     auto_class: ClassVar[type] = AutoModelForTokenClassification
+    hub_task: ClassVar[str] = "token-classification"
 
     @classmethod
     def load(cls, arguments: TaggingArguments) -> "Tagging":
@@ -157,6 +158,24 @@ class Tagging(Task):
             "label2id": {name: number for number, name in enumerate(self.label_names)},
             "word_splitting": self.word_splitting,
         }
+
+    @staticmethod
+    def on_card(config: PreTrainedConfig) -> dict[str, Any]:
+        """Also `finds`, "terms", "spans" or "tags", and `types`, of the spans as the pipeline calls them."""
+        types = list(dict.fromkeys(split_tag(label)[1] for label in config.labels if label != OUTSIDE))
+        about = {
+            "example": "Alice flew from London to Berlin.",
+            "task_name": "Tagging of words",
+            "tags": [],
+            "finds": "tags" if config.tag_scheme == "plain" else "spans",
+            "types": [config.polarities.get(type_, type_) for type_ in types],
+        }
+        if config.tag_scheme != "plain" and set(types) <= config.polarities.keys():
+            about["example"] = "The battery life is great, but the keyboard is not."
+            about["task_name"] = "End-to-end aspect-based sentiment analysis"
+            about["tags"] = ["aspect-based-sentiment-analysis", "sentiment-analysis", "aspect-term-extraction"]
+            about["finds"] = "terms"
+        return about
 
     def entries(
         self, split: str, arguments: TaggingArguments, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig
