@@ -5,6 +5,8 @@ card_<package>.md.jinja what holds for a family.
 """
 
 import json
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from pprint import pformat
 
@@ -22,6 +24,7 @@ from absa.redact import redact
 from absa.tasks.registry import TASKS, task_for
 from absa.training.results import cell, interval
 from datasets_scripts.loading import BUILDERS
+from modeling_global_context import scheme_of, spans_of
 
 MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 SAMPLE_CORPUS, OWN_DATA = "sample corpus (synthetic)", "own data"
@@ -200,7 +203,8 @@ def as_comment(pipe: Pipeline, text: str) -> str:
 def dataset_card(
     splits: DatasetDict, repo_id: str, license: str | list[str], source: str | None, own_card: DatasetCard | None
 ) -> str:
-    """What can be said of rows of (id, text, target, aspect, label), and then what a card of theirs says.
+    """What can be said of rows of (id, text, target, aspect, label) or of tagged sentences, and then what a card of
+    theirs says.
 
     Args:
         splits: as `load_absa_dataset` gives them.
@@ -211,11 +215,10 @@ def dataset_card(
     """
     name = repo_id.split("/")[-1]
     features = next(iter(splits.values())).features
-    labels = features["label"].names
+    about = about_tags(splits) if "tags" in features else about_rows(splits)
     files = [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits]
     known = {
-        "task_categories": ["text-classification"],
-        "tags": ["aspect-based-sentiment-analysis"],
+        **about.pop("metadata"),
         "pretty_name": name,
         **(own_card.data.to_dict() if own_card else {}),
         "license": license,
@@ -227,12 +230,43 @@ def dataset_card(
         name=name,
         repo_id=repo_id,
         source=source,
-        aspects=features["aspect"].names,
-        labels=labels,
-        counts=[
-            [split, len(set(rows["text"])), len(rows), *map(list(rows["label"]).count, range(len(labels)))]
-            for split, rows in splits.items()
-        ],
+        **about,
         own_text=own_card.text.strip() if own_card else None,
     )
     return redact(str(card))
+
+
+def about_rows(splits: DatasetDict) -> dict:
+    """What the template says of rows of (id, text, target, aspect, label)."""
+    features = next(iter(splits.values())).features
+    labels = features["label"].names
+    return {
+        "metadata": {"task_categories": ["text-classification"], "tags": ["aspect-based-sentiment-analysis"]},
+        "aspects": features["aspect"].names,
+        "labels": labels,
+        "counted": ["distinct texts", "rows", *labels],
+        "counts": [
+            [split, len(set(rows["text"])), len(rows), *map(list(rows["label"]).count, range(len(labels)))]
+            for split, rows in splits.items()
+        ],
+    }
+
+
+def about_tags(splits: DatasetDict) -> dict:
+    """What the template says of sentences of (id, text, tokens, tags): it counts spans, or plain tags, of each type."""
+    names = next(iter(splits.values())).features["tags"].feature.names
+    scheme = scheme_of(names)
+    types = names if scheme == "plain" else list(dict.fromkeys(name.partition("-")[2] for name in names if "-" in name))
+    counts = []
+    for split, rows in splits.items():
+        sentences = [[names[tag] for tag in tags] for tags in rows["tags"]]
+        spans = (tags if scheme == "plain" else [span[-1] for span in spans_of(tags, scheme)] for tags in sentences)
+        number_of = Counter(chain.from_iterable(spans))
+        counts.append([split, len(sentences), sum(map(len, sentences)), *(number_of[type_] for type_ in types)])
+    return {
+        "metadata": {"task_categories": ["token-classification"]},
+        "tags_of_words": names,
+        "scheme": scheme,
+        "counted": ["sentences", "tokens", *types],
+        "counts": counts,
+    }

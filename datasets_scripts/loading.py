@@ -37,7 +37,8 @@ def load_absa_dataset(
     Args:
         name: "sentihood", "semeval2014" or "custom", see `SentiHood`, `SemEval2014`, `CustomABSA`; or a folder of
             parquet files or the id ("owner/name") of a Hub data set with these five columns, of which aspect and
-            label are ClassLabels (`export_parquet` writes such a folder). Other columns of theirs are left out.
+            label are ClassLabels (`export_parquet` writes such a folder), or with the four below. Other columns of
+            theirs are left out.
             "e2e_absa", "conll" or "conllu", see `E2EABSA`, `CoNLL`, `CoNLLU`, have rows of (id, text, tokens, tags),
             one per sentence: tokens are strings, tags a ClassLabel for each token.
         config_name: which data set of e2e_absa ("laptop14", "rest14", "rest15", "rest16"), of conll ("wnut17",
