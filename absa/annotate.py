@@ -83,7 +83,9 @@ class AnnotateArguments:
     rows_per_commit: int = field(
         default=2000, metadata={"help": "Rows of the input for each file of the output (default: 2000)."}
     )
-    batch_size: int = field(default=32, metadata={"help": "Questions, or a tagger's texts, in a forward pass (default: 32)."})
+    batch_size: int = field(
+        default=32, metadata={"help": "Questions, or a tagger's texts, in a forward pass (default: 32)."}
+    )
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
     address: str | None = field(
         default=None, metadata={"help": "Ray cluster (default: $RAY_ADDRESS, else Ray starts on this machine)."}

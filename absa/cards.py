@@ -256,7 +256,9 @@ def about_tags(splits: DatasetDict) -> dict:
     """What the template says of sentences of (id, text, tokens, tags): it counts spans, or plain tags, of each type."""
     names = next(iter(splits.values())).features["tags"].feature.names
     scheme = scheme_of(names)
-    types = names if scheme == "plain" else list(dict.fromkeys(name.partition("-")[2] for name in names if "-" in name))
+    types = (
+        names if scheme == "plain" else list(dict.fromkeys(name.partition("-")[2] for name in names if "-" in name))
+    )
     counts = []
     for split, rows in splits.items():
         sentences = [[names[tag] for tag in tags] for tags in rows["tags"]]

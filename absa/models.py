@@ -75,7 +75,9 @@ def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassi
     config_class = CONFIG_MAPPING[model_type]
     if config_class not in auto_class._model_mapping:
         able = [name for name in FAMILIES if CONFIG_MAPPING[name] in auto_class._model_mapping]
-        raise ValueError(f"model_type={model_type} has no model {head_of(auto_class)}: choose one of {', '.join(able)}")
+        raise ValueError(
+            f"model_type={model_type} has no model {head_of(auto_class)}: choose one of {', '.join(able)}"
+        )
     return auto_class._model_mapping[config_class]
 
 

@@ -79,6 +79,7 @@ PREDICTORS: dict[type, type[Predictor]] = {
     AutoModelForTokenClassification: PredictorOfTerms,
 }
 
+
 def load(model: str, **parameters) -> Predictor:
     """A trained model, ready for texts.
 

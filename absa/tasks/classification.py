@@ -26,7 +26,15 @@ from absa.models import takes
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfTexts
-from absa.tasks.rows import as_strings, check_columns, check_train, choose, hold_out_texts, names_of, write_probabilities
+from absa.tasks.rows import (
+    as_strings,
+    check_columns,
+    check_train,
+    choose,
+    hold_out_texts,
+    names_of,
+    write_probabilities,
+)
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.source_files import shorten
 from modeling_qacg_bert import Contexts, encode, encode_together

@@ -206,7 +206,9 @@ def parse_arguments(argv: list[str]) -> Arguments:
     parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments)
     unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
     if unknown:
-        raise ValueError(f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments of task={task}: see --help")
+        raise ValueError(
+            f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments of task={task}: see --help"
+        )
     # Of an argument given twice the last counts.
     words = [*recipe_words(for_dataset(recipe, first_look(argv, "--dataset"))), *argv]
     arguments = Arguments(*parse_words(parser, words))

@@ -51,7 +51,10 @@ def test_scores_of_a_tagger_are_those_of_training(finished_tagger, tiny_laptop14
     ("words", "told"),
     [
         (["--dataset", "sentihood"], "dataset=sentihood is for task=classification; task=tagging takes e2e_absa, co"),
-        (["--data_config", "laptop14", "--scheme", "BIO"], r"has the labels \['O', 'B-POS', 'I-POS', 'E-POS', .* data"),
+        (
+            ["--data_config", "laptop14", "--scheme", "BIO"],
+            r"has the labels \['O', 'B-POS', 'I-POS', 'E-POS', .* data",
+        ),
     ],
 )
 def test_what_a_tagger_cannot_be_scored_on(tiny_tagger: Path, tiny_laptop14: Path, run_here, words, told):
