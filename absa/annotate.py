@@ -138,8 +138,8 @@ def check_same_run(filesystem: fs.FileSystem, output_dir: str, run: dict[str, An
         for name in run.keys() - {"inputs"}:
             if before.get(name) != run[name]:  # an earlier release had fewer arguments
                 raise ValueError(
-                    f"output_dir={output_dir} holds a run with {name}={before.get(name)}, not {run[name]}: give the same, "
-                    "or another output_dir"
+                    f"output_dir={output_dir} holds a run with {name}={before.get(name)}, not {run[name]}: give the "
+                    "same, or another output_dir"
                 )
         for name in before["inputs"].keys() & run["inputs"].keys():
             if before["inputs"][name] != run["inputs"][name]:

@@ -253,12 +253,12 @@ def about_rows(splits: DatasetDict) -> dict:
 
 
 def about_tags(splits: DatasetDict) -> dict:
-    """What the template says of sentences of (id, text, tokens, tags): it counts spans, or plain tags, of each type."""
+    """What the template says of sentences of (id, text, tokens, tags): how many spans, or plain tags, of each type."""
     names = next(iter(splits.values())).features["tags"].feature.names
     scheme = scheme_of(names)
-    types = (
-        names if scheme == "plain" else list(dict.fromkeys(name.partition("-")[2] for name in names if "-" in name))
-    )
+    types = names
+    if scheme != "plain":
+        types = list(dict.fromkeys(name.partition("-")[2] for name in names if name != "O"))
     counts = []
     for split, rows in splits.items():
         sentences = [[names[tag] for tag in tags] for tags in rows["tags"]]

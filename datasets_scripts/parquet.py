@@ -50,8 +50,8 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
     there is a column of tags.
 
     Raises:
-        ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, a column is
-            missing, has another type or a value that is none, or a sentence has other numbers of tokens and tags.
+        ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, a column
+            is missing, has another type or a value that is none, or a sentence has other numbers of tokens and tags.
     """
     reading, first_of = name, {}
     try:
@@ -60,6 +60,9 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
             if reading.endswith(".parquet") and Path(reading).is_file():
                 _check_classes(reading, first_of)
         reading = name
+        if Path(name).is_dir():  # by its name alone, `datasets` would take the cached rows of a folder of that name
+            files = {split: list(of_split) for split, of_split in builder.config.data_files.items()}
+            builder = load_dataset_builder(builder.name, data_files=files, cache_dir=cache_dir)
         builder.download_and_prepare()
         splits = builder.as_dataset()
     except Exception as error:  # of datasets, pyarrow, the Hub's client, the system
@@ -100,8 +103,8 @@ def _check_column(place: str, rows: Dataset, column: str, types: tuple[type, ...
     if not isinstance(feature, types) or (isinstance(feature, Value) and feature.dtype != "string"):
         expected = " or ".join("string" if type_ is Value else "ClassLabel" for type_ in types)
         raise ValueError(
-            f"{place}: expected {of_list}{expected}, got {rows.features.get(column)}; write the folder with export_parquet, or load csv and "
-            "jsonl files with name='custom'"
+            f"{place}: expected {of_list}{expected}, got {rows.features.get(column)}; write the folder with "
+            "export_parquet, or load csv and jsonl files with name='custom'"
         )
     values, row_of = rows.data.column(column), None
     if of_list:

@@ -5,9 +5,8 @@
     python examples/evaluate_checkpoint.py outputs/laptop14_minilm/seed-42 --data_config laptop14 --data_dir DIR
 
 The data's arguments are those of the checkpoint's task. Prints the main scores with 95 % intervals from resamples of
-the texts. OUTPUT_DIR receives all scores as scores.json, and the answers beside the gold ones:
-SPLIT_probabilities.parquet of a classifier (sort it by the gold label's to see what went wrong), SPLIT_tags.parquet of a
-tagger.
+the texts. OUTPUT_DIR receives all scores as scores.json, and the answers beside the gold ones: SPLIT_tags.parquet of a
+tagger, SPLIT_probabilities.parquet of a classifier (sort it by the gold label's to see what went wrong).
 """
 
 import sys

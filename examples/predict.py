@@ -4,8 +4,8 @@
     python examples/predict.py outputs/quickstart/seed-42 "Camden is dear but safe." --targets Camden=LOCATION1
     python examples/predict.py outputs/laptop14_minilm/seed-42 "The keyboard is great."
 
-A classifier is asked about the targets that occur in a text (about all aspects, where it has no targets). A tagger finds
-the targets: `keyboard [4:12]` is text[4:12].
+A classifier is asked about the targets that occur in a text (about all aspects, where it has no targets). A tagger
+finds the targets: `keyboard [4:12]` is text[4:12].
 """
 
 import warnings

@@ -146,8 +146,8 @@ class Tagging(Task):
     def parts(self, arguments: TaggingArguments, model_class: type[PreTrainedModel]) -> dict[str, "Tagging"]:
         if not takes(model_class, "word_mask"):
             raise ValueError(
-                f"task=tagging with {model_class.__name__}, which takes no word_mask: give a model_type whose models are "
-                "taggers of words; plain BERT is --model_type global_context --config_overrides "
+                f"task=tagging with {model_class.__name__}, which takes no word_mask: give a model_type whose models "
+                "are taggers of words; plain BERT is --model_type global_context --config_overrides "
                 "use_bilstm=false,interaction=none"
             )
         return {"": self}

@@ -173,6 +173,17 @@ def test_parquet_round_trip_of_tagged_sentences(tmp_path):
     assert again["train"].to_list() == splits["train"].to_list()
 
 
+def test_folders_of_one_name_with_cards_keep_their_own_rows(tmp_path):
+    card = (
+        "---\nconfigs:\n- config_name: default\n  data_files:\n  - {split: train, path: data/train-*.parquet}\n---\n"
+    )
+    for token in ("a", "b"):
+        export_parquet(tagged([[token]], [[0]]), tmp_path / token / "published")
+        (tmp_path / token / "published" / "README.md").write_text(card)
+        loaded = load_absa_dataset(tmp_path / token / "published", cache_dir=tmp_path / "cache")
+        assert loaded["train"]["tokens"] == [[token]]
+
+
 @pytest.mark.parametrize(
     ("tokens", "tags", "told"),
     [

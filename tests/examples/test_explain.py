@@ -37,5 +37,5 @@ def test_no_words(run_here, tiny_classifier: Path):
 
 
 def test_a_tagger_is_not_explained(run_here, tiny_tagger: Path):
-    with pytest.raises(ValueError, match="holds a GlobalContextForTokenClassification, .* examples/predict.py, "):
+    with pytest.raises(ValueError, match=r"holds a GlobalContextForTokenClassification, .* examples/predict.py, "):
         run_here(SCRIPT, tiny_tagger, "The price is dear")
