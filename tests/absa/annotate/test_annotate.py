@@ -135,11 +135,11 @@ def test_texts_that_cannot_be_asked_are_told_with_their_reason(tiny_classifier: 
 
 
 @pytest.mark.parametrize("decoding", [None, "greedy"])
-def test_a_tagger_has_the_same_rows_as_absa_load(tiny_tagger: Path, make_texts, run, tmp_path: Path, decoding):
+def test_a_tagger_has_the_same_rows_as_absa_load(tagger: Path, make_texts, run, tmp_path: Path, decoding):
     texts = {f"r{number}": text for number, text in enumerate(make_texts(12))}
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in texts.items()))
-    output = run(tiny_tagger, tmp_path / "run", tmp_path / "in.jsonl", return_all=False, decoding=decoding)
-    said = absa.load(str(tiny_tagger), decoding=decoding)(list(texts.values()), text_ids=list(texts))
+    output = run(tagger, tmp_path / "run", tmp_path / "in.jsonl", return_all=False, decoding=decoding)
+    said = absa.load(str(tagger), decoding=decoding)(list(texts.values()), text_ids=list(texts))
     expected = to_table(opinion for of_text in said for opinion in of_text).to_pandas(maps_as_pydicts="strict")
     written = pd.read_parquet(output, to_pandas_kwargs={"maps_as_pydicts": "strict"})
     key = ["text_id", "target_start"]
@@ -152,10 +152,10 @@ def test_a_tagger_has_the_same_rows_as_absa_load(tiny_tagger: Path, make_texts, 
         assert texts[row.text_id][row.target_start : row.target_end] == row.target
 
 
-def test_questions_to_a_tagger_are_refused_before_anything_is_written(tiny_tagger, tiny_classifier, run, tmp_path):
+def test_questions_to_a_tagger_are_refused_before_anything_is_written(tagger, tiny_classifier, run, tmp_path):
     (tmp_path / "in.csv").write_text("text\nIt is dear\n")
     for checkpoint, options in (
-        *((tiny_tagger, option) for option in ({"targets": ["a"]}, {"return_all": True}, {"abstain_below": 0.5})),
+        *((tagger, option) for option in ({"targets": ["a"]}, {"return_all": True}, {"abstain_below": 0.5})),
         (tiny_classifier, {"decoding": "greedy"}),
     ):
         (name,) = options
