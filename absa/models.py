@@ -61,6 +61,11 @@ def takes(model: PreTrainedModel | type[PreTrainedModel], name: str) -> bool:
     return name in signature(model.forward).parameters
 
 
+def head_of(auto_class: type) -> str:
+    """What the names of an Auto class's models end in: ForTokenClassification."""
+    return auto_class.__name__.removeprefix("AutoModel")
+
+
 def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassification) -> type[PreTrainedModel]:
     """The class of a family's model for the task that an Auto class stands for.
 
@@ -69,7 +74,10 @@ def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassi
     """
     config_class = CONFIG_MAPPING[model_type]
     if config_class not in auto_class._model_mapping:
-        raise ValueError(f"model_type={model_type} has no {auto_class.__name__.replace('Auto', '')}: choose another")
+        able = [name for name in FAMILIES if CONFIG_MAPPING[name] in auto_class._model_mapping]
+        raise ValueError(
+            f"model_type={model_type} has no model {head_of(auto_class)}: choose one of {', '.join(able)}"
+        )
     return auto_class._model_mapping[config_class]
 
 
@@ -158,8 +166,17 @@ def load_classifier(
         options: of `from_pretrained` of the model.
     Raises:
         FileNotFoundError: if it is not there, or not as safetensors: a pickle can run code.
-        ValueError: if it cannot be read, or its weights or tokenizer are not those of its configuration.
+        ValueError: if it is of another task, cannot be read, or its weights or tokenizer are not those of its
+            configuration.
     """
+    with loading(argument, name):
+        config = AutoConfig.from_pretrained(name)
+    if type(config) not in auto_class._model_mapping:
+        held = ", ".join(config.architectures or [config.model_type])
+        raise ValueError(
+            f"{argument}={name} holds a {held}, and only a model {head_of(auto_class)} can be used here: "
+            "examples/predict.py, examples/annotate.py and absa.load take every family"
+        )
     with loading(argument, name), quietly():
         model, found = auto_class.from_pretrained(
             name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options

@@ -40,7 +40,8 @@ def load_absa_dataset(
         name: "sentihood", "semeval2014", "aspect_polarity" or "custom", see `SentiHood`, `SemEval2014`,
             `AspectPolarity` (whose rows have target_start and target_end too), `CustomABSA`; or a folder of parquet
             files or the id ("owner/name") of a Hub data set with these five columns, of which aspect and label are
-            ClassLabels (`export_parquet` writes such a folder). Other columns of theirs are left out.
+            ClassLabels (`export_parquet` writes such a folder), or with the four below. Other columns of theirs are
+            left out.
             "e2e_absa", "conll" or "conllu", see `E2EABSA`, `CoNLL`, `CoNLLU`, have rows of (id, text, tokens, tags),
             one per sentence: tokens are strings, tags a ClassLabel for each token.
         config_name: which data set of aspect_polarity ("laptops_terms", "restaurants_terms",

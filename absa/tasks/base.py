@@ -35,6 +35,8 @@ class Task(ABC):
 
     auto_class: ClassVar[type] = AutoModelForSequenceClassification
     """What finds a family's model for this task."""
+    hub_task: ClassVar[str] = "text-classification"
+    """The Hub's name of the task."""
     splits: Mapping[str, Rows]
     """For "train", "validation" and "test" (where there is one) the columns of the data set."""
     label_names: list[str]
@@ -64,6 +66,16 @@ class Task(ABC):
     @abstractmethod
     def described(self, arguments: DataArguments) -> dict[str, Any]:
         """Fields of the model's configuration that the data decides."""
+
+    @staticmethod
+    @abstractmethod
+    def on_card(config: PreTrainedConfig) -> dict[str, Any]:
+        """What the card of a trained model says of the task, beside what absa/card_<task>.md.jinja has.
+
+        Returns:
+            `example`, a text to show an answer to; `task_name`; `tags`, for the Hub's search; what else the template
+            needs.
+        """
 
     @abstractmethod
     def entries(

@@ -16,20 +16,22 @@ from scipy.special import log_softmax
 from transformers import (
     AutoModelForTokenClassification,
     PreTrainedConfig,
+    PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
 from absa.calibration import calibration_errors, helpful_temperature
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.tagging import tagging_scores
+from absa.models import takes
 from absa.tasks.arguments import TaggingArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
-from absa.tasks.rows import hold_out_texts
+from absa.tasks.rows import check_columns, check_train, hold_out_texts
 from datasets_scripts import load_absa_dataset
 from modeling_global_context import encode_words, scheme_of, spans_of
 from modeling_global_context.crf_global_context import Chain, viterbi
-from modeling_global_context.tags_global_context import OUTSIDE, well_formed_transitions
+from modeling_global_context.tags_global_context import OUTSIDE, split_tag, well_formed_transitions
 
 logger = logging.getLogger(__name__)
 
@@ -71,11 +73,13 @@ class Tagging(Task):
     word_splitting: str = "english"
 
     auto_class: ClassVar[type] = AutoModelForTokenClassification
+    hub_task: ClassVar[str] = "token-classification"
 
     @classmethod
     def load(cls, arguments: TaggingArguments) -> "Tagging":
         """The data set that the arguments ask for; the errors of the builders come through."""
         data = load_absa_dataset(arguments.dataset, **arguments.builder_options)
+        check_columns(data, arguments, "tags")
         splitting = "characters" if arguments.data_config == "weibo" else "english"
         return cls.of(data, arguments.dataset, arguments.validation_fraction, arguments.validation_seed, splitting)
 
@@ -96,6 +100,7 @@ class Tagging(Task):
             validation_fraction, validation_seed: which part that is.
             word_splitting: see above.
         """
+        check_train(data)
         label_names = data["train"].features["tags"].feature.names
         splits = {}
         for name, split in data.items():
@@ -138,12 +143,39 @@ class Tagging(Task):
         table = pd.concat([by_type, pd.DataFrame(totals)]).astype(int)
         return f"{table.to_string(max_rows=MOST_TYPES)}\n{len(self.label_names)} labels, {self.scheme}"
 
+    def parts(self, arguments: TaggingArguments, model_class: type[PreTrainedModel]) -> dict[str, "Tagging"]:
+        if not takes(model_class, "word_mask"):
+            raise ValueError(
+                f"task=tagging with {model_class.__name__}, which takes no word_mask: give a model_type whose models "
+                "are taggers of words; plain BERT is --model_type global_context --config_overrides "
+                "use_bilstm=false,interaction=none"
+            )
+        return {"": self}
+
     def described(self, arguments: TaggingArguments) -> dict[str, Any]:
         return {
             "id2label": dict(enumerate(self.label_names)),
             "label2id": {name: number for number, name in enumerate(self.label_names)},
             "word_splitting": self.word_splitting,
         }
+
+    @staticmethod
+    def on_card(config: PreTrainedConfig) -> dict[str, Any]:
+        """Also `finds`, "terms", "spans" or "tags", and `types`, of the spans as the pipeline calls them."""
+        types = list(dict.fromkeys(split_tag(label)[1] for label in config.labels if label != OUTSIDE))
+        about = {
+            "example": "Alice flew from London to Berlin.",
+            "task_name": "Tagging of words",
+            "tags": [],
+            "finds": "tags" if config.tag_scheme == "plain" else "spans",
+            "types": [config.polarities.get(type_, type_) for type_ in types],
+        }
+        if config.tag_scheme != "plain" and set(types) <= config.polarities.keys():
+            about["example"] = "The battery life is great, but the keyboard is not."
+            about["task_name"] = "End-to-end aspect-based sentiment analysis"
+            about["tags"] = ["aspect-based-sentiment-analysis", "sentiment-analysis", "aspect-term-extraction"]
+            about["finds"] = "terms"
+        return about
 
     def entries(
         self, split: str, arguments: TaggingArguments, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig

@@ -13,9 +13,10 @@ import yaml
 from transformers import TrainingArguments
 
 from absa.commands import make_parser, parse_words, reason
-from absa.models import FAMILIES, MINILM, parse_overrides
+from absa.models import FAMILIES, MINILM, classifier_of, parse_overrides
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from absa.tasks.arguments import ARGUMENTS, DataArguments
+from absa.tasks.registry import TASKS
 from datasets_scripts.source_files import shorten
 
 logger = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class ModelArguments:
     )
 
     def __post_init__(self):
+        classifier_of(self.model_type, TASKS[self.task].auto_class)  # for its error: a family has a model for the task
         parse_overrides(self.model_type, self.all_overrides)  # for its errors, before anything is loaded
 
     @property
@@ -204,7 +206,9 @@ def parse_arguments(argv: list[str]) -> Arguments:
     parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments)
     unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
     if unknown:
-        raise ValueError(f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments: see --help")
+        raise ValueError(
+            f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments of task={task}: see --help"
+        )
     # Of an argument given twice the last counts.
     words = [*recipe_words(for_dataset(recipe, first_look(argv, "--dataset"))), *argv]
     arguments = Arguments(*parse_words(parser, words))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, BertForTokenClassification
 
 import absa
 from absa.models import build_config, load_model
@@ -129,8 +129,15 @@ def test_a_family_around_an_encoder_has_its_weights(task, arguments, tiny_bert: 
     assert config.labels == task.label_names
     (rate,) = {parameter.dtype for parameter in model.parameters()}
     assert str(rate) == "torch.float32"
-    with pytest.raises(ValueError, match="model_type=qacg_bert has no ModelForTokenClassification: choose another"):
+    with pytest.raises(
+        ValueError, match="model_type=qacg_bert has no model ForTokenClassification: choose one of bert, "
+    ):
         load_model(str(tiny_bert), build_config("qacg_bert", str(tiny_bert), {}), "sdpa", auto_class=task.auto_class)
+
+
+def test_a_model_that_knows_no_words_is_refused(task, arguments):
+    with pytest.raises(ValueError, match="task=tagging with BertForTokenClassification, which takes no word_mask"):
+        task.parts(arguments, BertForTokenClassification)
 
 
 def test_a_run_as_a_user_starts_it(data_dir: Path, tiny_bert: Path, run_here, tmp_path: Path):
