@@ -234,7 +234,7 @@ def stranger(tmp_path_factory) -> Callable[..., tuple[dict, dict[str, torch.Tens
             env=variables,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=900,
         )
         assert finished.returncode == 0, finished.stderr[-4000:]
         return json.loads((folder / "results.json").read_text()), load_file(folder / "results.safetensors")

@@ -10,11 +10,10 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from torch.utils.data import Dataset
-from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, TokenClassificationPipeline, pipeline
+from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, TokenClassificationPipeline
 
 from modeling_global_context import (
     AspectTermSentimentPipeline,
-    GlobalContextForTokenClassification,
     TaggingPipeline,
     encode_words,
     labels_of,
@@ -339,9 +338,8 @@ def test_groups_of_the_token_classification_pipeline(make_model, tokenizer, sche
     if scheme == "BIO":
         tags = {word: tag.replace("S-", "B-").replace("E-", "I-") for word, tag in tags.items()}
     model = fixed_tagger(make_model, tokenizer, labels, tags, crf=crf)
-    pipeline_class = {"BIEOS": TaggingPipeline, "BIO": TokenClassificationPipeline}[scheme]
     for strategy in ("simple", "first"):
-        groups = pipeline_class(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
+        groups = TaggingPipeline(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
         text = "is safe and near far is cheap nice"
         assert [(one["entity_group"], text[one["start"] : one["end"]]) for one in groups(text)] == GROUPED
     assert [answer["target"] for answer in AspectTermSentimentPipeline(model=model, tokenizer=tokenizer)(text)] == [
@@ -353,11 +351,3 @@ def test_parts_of_speech_need_nothing_of_ours(make_model, tokenizer):
     model = fixed_tagger(make_model, tokenizer, ["NN", "VB"], {"location": "NN", "is": "VB"})
     tagged = TokenClassificationPipeline(model=model, tokenizer=tokenizer)("location is")
     assert [(one["word"], one["entity"]) for one in tagged] == [("location", "NN"), ("is", "VB")]
-
-
-def test_the_task_is_found_by_its_name(make_pipe, tmp_path):
-    made = make_pipe()
-    made.save_pretrained(tmp_path)
-    found = pipeline("aspect-term-sentiment", model=str(tmp_path), trust_remote_code=True)
-    assert type(found.model) is GlobalContextForTokenClassification
-    assert [len(answers) for answers in found(TEXTS)] == [len(answers) for answers in made(TEXTS)]
