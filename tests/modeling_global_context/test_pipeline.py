@@ -87,22 +87,6 @@ def test_a_target_is_what_stands_at_its_place(pipes, text, decoding):
             before = answer["target_end"]
 
 
-def test_random_texts_have_answers(pipes):
-    """What the test before shows is shown of something."""
-    generator = torch.Generator().manual_seed(0)
-    letters = "ab é é\u200d\ud83d😀\U0001f468\u200d\U0001f469 中文ไทยक्षि.,'-\x00\u00ad\n"
-    texts = [
-        "".join(letters[number] for number in torch.randint(len(letters), (40,), generator=generator).tolist())
-        for _ in range(30)
-    ]
-    for pipe in pipes.values():
-        answers = pipe(texts)
-        assert sum(map(len, answers)) > 10
-        for text, of_text in zip(texts, answers, strict=True):
-            for answer in of_text:
-                assert text[answer["target_start"] : answer["target_end"]] == answer["target"]
-
-
 @pytest.mark.parametrize("decoding", ["constrained", "greedy"])
 @pytest.mark.parametrize("crf", [False, True])
 @pytest.mark.parametrize("scheme", ["BIEOS", "BIO"])
