@@ -97,7 +97,7 @@ def byte_level_tokenizer(texts: list[str]) -> PreTrainedTokenizerBase:
     )
 
 
-@pytest.mark.parametrize("count", [300, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [200, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("tokens", "scheme", "crf"), [("bert", "BIEOS", False), ("bytes", "BIO", True)])
 def test_a_stranger_gets_places_in_his_own_texts(
     tokens, scheme, crf, count, tiny_bert, make_model, stranger, tmp_path
