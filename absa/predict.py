@@ -1,6 +1,6 @@
 """Answers of a trained model, whichever its family."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -30,24 +30,36 @@ class Predictor:
         self.pipe = pipe
 
     def __call__(
-        self, texts: str | Iterable[str], *, text_ids: Sequence[str | int] | None = None, **parameters
+        self,
+        texts: str | Mapping | Iterable[str | Mapping],
+        *,
+        text_ids: Sequence[str | int] | None = None,
+        **parameters,
     ) -> list[Opinion] | list[list[Opinion]]:
         """The opinions of a text, or of each of several texts.
 
         Args:
-            texts: a text, or any number of them.
+            texts: a text, or any number of them; instead of a text also what else the pipeline takes for one.
             text_ids: what the opinions name their text by; None for its number.
             parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
                 `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`.
         Raises:
-            ValueError: for a text that is none, or an unknown name; as many `text_ids` as texts are wanted.
+            ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts.
+            TypeError: for a parameter that the pipeline does not have.
         """
-        if isinstance(texts, str):
+        if isinstance(texts, str | Mapping):
             return self([texts], text_ids=text_ids, **parameters)[0]
-        texts = list(texts)
-        text_ids = range(len(texts)) if text_ids is None else text_ids
-        answered = zip(text_ids, self.pipe(texts, **parameters), strict=True)
-        return [[from_answer(answer, text_id) for answer in answers] for text_id, answers in answered]
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        if text_ids is not None and isinstance(texts, Sized) and len(text_ids) != len(texts):
+            raise ValueError(f"text_ids has {len(text_ids)} ids for {len(texts)} texts: give one for each")
+        answered = list(self.pipe(texts, **parameters))
+        numbered = zip(range(len(answered)) if text_ids is None else text_ids, answered, strict=True)
+        return [
+            # One answer to a question, a list of them to a text.
+            [from_answer(answer, text_id) for answer in ([answers] if isinstance(answers, Mapping) else answers)]
+            for text_id, answers in numbered
+        ]
 
     def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
         """Why there is no opinion of a text.

@@ -275,20 +275,22 @@ def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]
 def stranger(tmp_path_factory) -> Callable[..., tuple[dict, dict[str, torch.Tensor]]]:
     """Loads a checkpoint as someone without our packages does, with an empty cache: see stranger.py."""
 
-    def load(checkpoint: str | Path, batch: dict[str, torch.Tensor], texts: list[str], environment=None, **loading):
+    def load(
+        checkpoint: str | Path, batch: dict[str, torch.Tensor], auto_class: type, pipelines: dict, texts: list[str]
+    ):
         folder = tmp_path_factory.mktemp("stranger")
         save_file(batch, folder / "batch.safetensors")
-        variables = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
+        options = {"auto_class": auto_class.__name__, "pipelines": pipelines, "texts": texts}
+        (folder / "options.json").write_text(json.dumps(options))
+        variables = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
         variables |= {"HF_HOME": str(folder / "home"), "HF_MODULES_CACHE": str(folder / "modules")}
-        options = json.dumps({"texts": texts, "loading": loading})
-        script = Path(__file__).with_name("stranger.py")
         finished = subprocess.run(
-            [sys.executable, script, checkpoint, folder / "batch.safetensors", folder, options],
+            [sys.executable, Path(__file__).with_name("stranger.py"), checkpoint, folder],
             cwd=folder,
             env=variables,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=900,
         )
         assert finished.returncode == 0, finished.stderr[-4000:]
         return json.loads((folder / "results.json").read_text()), load_file(folder / "results.safetensors")

@@ -29,7 +29,7 @@ from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
 from absa.tasks.rows import check_columns, check_train, hold_out_texts
 from datasets_scripts import load_absa_dataset
-from modeling_global_context import encode_words, scheme_of, spans_of
+from modeling_global_context import check_well_formed, encode_words, scheme_of, spans_of
 from modeling_global_context.crf_global_context import Chain, viterbi
 from modeling_global_context.tags_global_context import OUTSIDE, split_tag, well_formed_transitions
 
@@ -182,16 +182,24 @@ class Tagging(Task):
     ) -> Entries:
         """A split as the model reads it, without padding; but for training the longest sentences first.
 
-        The rows are words. A word's label stands at its first token.
+        The rows are words. A word's label stands at its first token. With `crf_constraints` a span that loses words,
+        which were cut or have no token, has no labels: what is left of its tags would be impossible.
+
+        Raises:
+            ValueError: with `crf_constraints` for tags that are not well-formed.
         """
         rows = self.splits[split]
         number_of = {name: number for number, name in enumerate(self.label_names)}
+        is_constrained = getattr(config, "crf_constraints", False)
         encoded, rows_of, words_before, num_truncated = [], [], 0, 0
-        for tokens, tags in zip(rows["tokens"], rows["tags"], strict=True):
+        for id_, tokens, tags in zip(rows["id"], rows["tokens"], rows["tags"], strict=True):
             entry = encode_words(tokenizer, tokens, tokenizer.model_max_length)
             numbers = entry.pop("word_numbers")
             num_truncated += entry.pop("truncated")
-            labels = iter(number_of[tags[number]] for number in numbers)
+            labelled = numbers
+            if is_constrained:
+                labelled = self._in_whole_spans(f"{split}, sentence {id_}", tags, numbers)
+            labels = iter(number_of[tags[number]] if number in labelled else NO_LABEL for number in numbers)
             entry["labels"] = [next(labels) if is_first else NO_LABEL for is_first in entry["word_mask"]]
             if numbers:  # else there is nothing to read
                 encoded.append(entry)
@@ -205,6 +213,22 @@ class Tagging(Task):
             order = np.argsort([-len(entry["input_ids"]) for entry in encoded], kind="stable")
             encoded, rows_of = [encoded[entry] for entry in order], [rows_of[entry] for entry in order]
         return Entries(Dataset.from_list(encoded), rows_of)
+
+    def _in_whole_spans(self, place: str, tags: Sequence[str], numbers: Sequence[int]) -> set[int]:
+        """Of the words that the model reads those whose span it reads whole, and those outside of all spans.
+
+        Args:
+            place: of the sentence, for the error.
+        """
+        try:
+            check_well_formed(tags, self.label_names)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}; correct the tag, or leave out crf_constraints") from error
+        read = set(numbers)
+        for start, end, _ in spans_of(tags, self.scheme):
+            if not read.issuperset(range(start, end)):
+                read.difference_update(range(start, end))
+        return read
 
     def trainer_options(self, arguments: TaggingArguments, tokenizer, training_arguments) -> dict[str, Any]:
         if training_arguments.r_drop:
