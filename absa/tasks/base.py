@@ -16,6 +16,7 @@ from transformers import (
 )
 
 from absa.tasks.arguments import DataArguments
+from absa.word_vectors import Words
 
 Rows = Mapping[str, Sequence]
 BOOTSTRAP = 1000  # resamples of the sentences for the 95 % intervals of results.json: <score>_low and <score>_high
@@ -64,6 +65,14 @@ class Task(ABC):
     @abstractmethod
     def described(self, arguments: DataArguments) -> dict[str, Any]:
         """Fields of the model's configuration that the data decides."""
+
+    def words(self) -> Words:
+        """What a model with static word embeddings knows the words of.
+
+        Raises:
+            ValueError: if there is no such model for this task.
+        """
+        raise ValueError("word_vectors are for --task tagging: leave them out")
 
     @abstractmethod
     def entries(

@@ -13,6 +13,9 @@ import torch
 from accelerate import PartialState
 from datasets import Dataset, DatasetDict
 from scipy.special import log_softmax
+from tokenizers import Regex
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import Split
 from transformers import (
     AutoModelForTokenClassification,
     PreTrainedConfig,
@@ -26,9 +29,11 @@ from absa.tasks.arguments import TaggingArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
 from absa.tasks.rows import hold_out_texts
+from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from modeling_global_context import encode_words, scheme_of, spans_of
 from modeling_global_context.crf_global_context import Chain, viterbi
+from modeling_global_context.pipeline_global_context import WORDS
 from modeling_global_context.tags_global_context import OUTSIDE, well_formed_transitions
 
 logger = logging.getLogger(__name__)
@@ -144,6 +149,13 @@ class Tagging(Task):
             "label2id": {name: number for number, name in enumerate(self.label_names)},
             "word_splitting": self.word_splitting,
         }
+
+    def words(self) -> Words:
+        """The data's words in lower case. A raw text is cut as the family's pipeline cuts it; so is, into several
+        tokens, a word of the data that the pipeline would not leave whole."""
+        pattern = Regex(f"(?i){WORDS[self.word_splitting].pattern}")
+        texts = (word for tokens in self.splits["train"]["tokens"] for word in tokens)
+        return Words(texts, Lowercase(), Split(pattern, behavior="removed", invert=True))
 
     def entries(
         self, split: str, arguments: TaggingArguments, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig
