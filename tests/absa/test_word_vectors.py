@@ -104,7 +104,11 @@ def test_the_first_of_several_entries_counts_and_other_bytes_do_no_harm(tmp_path
         ("nan.txt", b"keys 1 2\nthe nan 1\n", r"nan\.txt, line 2: the vector of 'the' is not finite"),
         ("inf.bin", b"1 1\nthe " + struct.pack("<f", np.inf), r"inf\.bin, word 1: the vector of 'the' is not finite"),
         ("cut.bin", binary()[:-1], r"cut\.bin ends in word 5 of 5: copy it again"),
-        ("fasttext.bin", struct.pack("<ii", 793712314, 12), r"fasttext\.bin does not begin with a line of two numbers"),
+        (
+            "fasttext.bin",
+            struct.pack("<ii", 793712314, 12),
+            r"fasttext\.bin does not begin with a line of two numbers",
+        ),
         ("upper.txt", b"A 1 2\nB 3 4\n", r"upper\.txt holds no word that the tokenizer gives"),
         ("empty.txt", b"", r"empty\.txt holds no word that the tokenizer gives"),
     ],
