@@ -46,8 +46,8 @@ def words(tmp_path_factory) -> list[str]:
     rows = [" ".join([word, *map(str, vector)]) for word, vector in VECTORS.items()]
     (folder / "vectors.txt").write_text("\n".join(rows) + "\n", encoding="utf-8")
     words = ["--task=tagging", "--model_type=global_context", f"--word_vectors={folder / 'vectors.txt'}"]
-    words += ["--data_config=laptop14", f"--data_dir={folder}", "--learning_rate=3e-2", "--num_train_epochs=60"]
-    return [*words, "--eval_strategy=steps", "--eval_steps=20", "--save_strategy=steps", "--save_steps=20"]
+    words += ["--data_config=laptop14", f"--data_dir={folder}", "--learning_rate=1e-2", "--num_train_epochs=150"]
+    return [*words, "--eval_strategy=steps", "--eval_steps=150", "--save_strategy=steps", "--save_steps=150"]
 
 
 def test_a_model_starts_from_the_vectors(words):
@@ -68,7 +68,7 @@ def test_a_model_starts_from_the_vectors(words):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_it_learns_and_answers_without_this_project(variant: str, words, run_here, tmp_path: Path):
-    overrides = f"lstm_size=16,{VARIANTS[variant]}"
+    overrides = f"lstm_size=64,{VARIANTS[variant]}"
     output_dir = f"--output_dir={tmp_path / 'run'}"
     run_here("examples/run_absa.py", *words, f"--config_overrides={overrides}", output_dir)
     folder = tmp_path / "run" / "seed-42"
