@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+
 FILE_HELP = "csv or jsonl with dataset=custom; columns with dataset=conll and data_config=columns."
 
 
@@ -13,6 +15,8 @@ class DataArguments:
     task: ClassVar[str] = ""
     datasets: ClassVar[tuple[str, ...]] = ()
     """Names of the builders whose rows the task learns from."""
+    auto_class: ClassVar[type] = AutoModelForSequenceClassification
+    """What finds a family's model for the task."""
 
     dataset: str = field(
         default="sentihood",
@@ -126,6 +130,7 @@ class TaggingArguments(DataArguments):
 
     task: ClassVar[str] = "tagging"
     datasets: ClassVar[tuple[str, ...]] = ("e2e_absa", "conll", "conllu")
+    auto_class: ClassVar[type] = AutoModelForTokenClassification
 
     dataset: str = field(
         default="e2e_absa",

@@ -13,8 +13,10 @@ import torch
 from accelerate import PartialState
 from datasets import Dataset, DatasetDict
 from scipy.special import log_softmax
+from tokenizers import Regex
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import Split
 from transformers import (
-    AutoModelForTokenClassification,
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
@@ -28,9 +30,11 @@ from absa.tasks.arguments import TaggingArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
 from absa.tasks.rows import check_columns, check_train, hold_out_texts
+from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from modeling_global_context import check_well_formed, encode_words, scheme_of, spans_of
 from modeling_global_context.crf_global_context import Chain, viterbi
+from modeling_global_context.pipeline_global_context import WORDS
 from modeling_global_context.tags_global_context import OUTSIDE, split_tag, well_formed_transitions
 
 logger = logging.getLogger(__name__)
@@ -72,7 +76,7 @@ class Tagging(Task):
     metric: str
     word_splitting: str = "english"
 
-    auto_class: ClassVar[type] = AutoModelForTokenClassification
+    auto_class: ClassVar[type] = TaggingArguments.auto_class
     hub_task: ClassVar[str] = "token-classification"
 
     @classmethod
@@ -176,6 +180,13 @@ class Tagging(Task):
             about["tags"] = ["aspect-based-sentiment-analysis", "sentiment-analysis", "aspect-term-extraction"]
             about["finds"] = "terms"
         return about
+
+    def words(self) -> Words:
+        """The data's words in lower case. A raw text is cut as the family's pipeline cuts it; so is, into several
+        tokens, a word of the data that the pipeline would not leave whole."""
+        pattern = Regex(f"(?i){WORDS[self.word_splitting].pattern}")
+        texts = (word for tokens in self.splits["train"]["tokens"] for word in tokens)
+        return Words(texts, Lowercase(), Split(pattern, behavior="removed", invert=True))
 
     def entries(
         self, split: str, arguments: TaggingArguments, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig
