@@ -28,6 +28,7 @@ from modeling_global_context import scheme_of, spans_of
 
 MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 SAMPLE_CORPUS, OWN_DATA = "sample corpus (synthetic)", "own data"
+SAMPLES = ("sample_corpus", "sample_reviews")  # folders of datasets_scripts
 ENGLISH = {  # by the arguments dataset and data_config
     "sentihood": "SentiHood",
     "semeval2014": "SemEval-2014 Task 4, restaurants",
@@ -68,16 +69,18 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     split, arguments = run["split"], run["arguments"]
     scores = {name: own[split][name] for name in run["main_scores"]}
     before, after = (own["calibration"][split][name] for name in ("before", "after"))
-    is_sample_corpus = Path(arguments["data_dir"] or "").name == "sample_corpus"
+    data_folder = Path(arguments["data_dir"] or "").name
     known = "/".join(filter(None, (arguments["dataset"], arguments.get("data_config"))))
     own_files = [name for name in PATHS if name != "data_dir" and arguments.get(name)]
-    data = SAMPLE_CORPUS if is_sample_corpus else OWN_DATA if own_files else DATASETS.get(known, OWN_DATA)
-    language = "en" if is_sample_corpus or data in ENGLISH.values() else None
+    data = SAMPLE_CORPUS if data_folder in SAMPLES else OWN_DATA if own_files else DATASETS.get(known, OWN_DATA)
+    language = "en" if data in (SAMPLE_CORPUS, *ENGLISH.values()) else None
     dataset = arguments["dataset"] if arguments["dataset"] in BUILDERS else hub_id(arguments["dataset"]) or "custom"
     base_model = hub_id(arguments["model_name_or_path"])
     recipe = {**arguments, **dict.fromkeys(PATHS), "model_name_or_path": base_model, "dataset": dataset}
-    if is_sample_corpus:
-        recipe["data_dir"] = "datasets_scripts/sample_corpus"  # without it the recipe would be for SentiHood
+    if arguments.get("word_vectors"):
+        recipe["word_vectors"] = Path(arguments["word_vectors"]).name  # without the folder on this machine
+    if data_folder in SAMPLES:
+        recipe["data_dir"] = f"datasets_scripts/{data_folder}"  # without it the recipe would be for other data
     recipe = {name: value for name, value in recipe.items() if value is not None}
     return {
         "split": split,
@@ -101,7 +104,7 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     }
 
 
-def hub_id(name: str) -> str | None:
+def hub_id(name: str | None) -> str | None:
     """The id on the Hub that a name stands for; None for a folder of this machine."""
     if name == MINILM:
         return MINILM_ON_THE_HUB

@@ -91,9 +91,8 @@ class ModelArguments:
     )
 
     def __post_init__(self):
-        classifier_of(
-            self.model_type, ARGUMENTS[self.task].auto_class
-        )  # for its error, where the family has no such model
+        # For its error, where the family has no model for the task.
+        classifier_of(self.model_type, ARGUMENTS[self.task].auto_class)
         if self.word_vectors is None:
             self.model_name_or_path = self.model_name_or_path or BERT
         elif self.model_name_or_path is not None:
