@@ -101,7 +101,7 @@ def test_random_vectors_have_the_size_of_the_configuration(words):
     ("options", "told"),
     [
         (["--model_name_or_path=x"], r"word_vectors=\S+ with model_name_or_path=x: word vectors take the place"),
-        (["--model_type=cg_bert"], r"word_vectors=\S+: a cg_bert has an encoder; leave it out"),
+        (["--model_type=bert"], r"word_vectors=\S+: a bert has an encoder; leave it out"),
         (["--config_overrides=embedding_size=6"], "config_overrides=embedding_size=6 has embedding_size, which"),
         (["--config_overrides=lstm_size=7"], "word_vectors with config_overrides=lstm_size=7 gives no global_context"),
         (["--reset_pooler=true"], "reset_pooler=true, and a GlobalContextForTokenClassification has no pooler"),
@@ -119,5 +119,5 @@ def test_what_does_not_go_with_word_vectors(words, options: list[str], told: str
 
 def test_another_task_is_refused(tmp_path: Path, tiny_sentihood: Path, run_here):
     words = ["--model_type=global_context", "--word_vectors=random", f"--data_dir={tiny_sentihood}"]
-    with pytest.raises(ValueError, match="model_type=global_context has no ModelForSequenceClassification"):
+    with pytest.raises(ValueError, match="model_type=global_context has no model ForSequenceClassification"):
         run_here("examples/run_absa.py", *words, f"--output_dir={tmp_path}")
