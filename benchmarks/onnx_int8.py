@@ -57,7 +57,7 @@ def rows(arguments: OnSentiHood) -> Iterator[dict]:
             start = time.perf_counter()
             logits = [forward(batch) for batch in batches]
             row = {"": name, "MB": f"{file.stat().st_size / 1e6:.1f}", "seconds": f"{time.perf_counter() - start:.1f}"}
-            answers = task.answers(entries, np.concatenate(logits))
+            answers = task.answers("test", entries, np.concatenate(logits))
             scores, probabilities = task.score("test", answers), softmax(answers, axis=-1)
             reference = probabilities if reference is None else reference
             row |= {score.replace("_", " "): f"{100 * scores[score]:.1f}" for score in task.main_scores}
