@@ -35,6 +35,7 @@ FAMILIES = {
     "cg_bert": "modeling_qacg_bert",
     "bert": "transformers",
     "global_context": "modeling_global_context",
+    "af_lstm": "modeling_af_lstm",
 }
 for _package in FAMILIES.values():
     importlib.import_module(_package)
