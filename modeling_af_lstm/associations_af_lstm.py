@@ -17,13 +17,13 @@ def hadamard(h: torch.Tensor, s: torch.Tensor) -> torch.Tensor:
 def correlation_by_fft(h: torch.Tensor, s: torch.Tensor) -> torch.Tensor:
     """[h ⋆ s]_k = Σ_i h_i s_{(k+i) mod d} (eq. 2)."""
     h, s, dtype = with_fft(h, s)
-    return irfft(rfft(h).conj() * rfft(s)[..., None, :], n=h.shape[-1]).to(dtype)  # eq. 3
+    return irfft(rfft(h).conj() * rfft(s), n=h.shape[-1]).to(dtype)  # eq. 3
 
 
 def convolution_by_fft(h: torch.Tensor, s: torch.Tensor) -> torch.Tensor:
     """[h * s]_k = Σ_i h_i s_{(k-i) mod d} (eq. 4)."""
     h, s, dtype = with_fft(h, s)
-    return irfft(rfft(h) * rfft(s)[..., None, :], n=h.shape[-1]).to(dtype)
+    return irfft(rfft(h) * rfft(s), n=h.shape[-1]).to(dtype)
 
 
 def correlation(h: torch.Tensor, s: torch.Tensor) -> torch.Tensor:
@@ -45,9 +45,9 @@ ASSOCIATIONS = {
 
 
 def with_fft(h: torch.Tensor, s: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.dtype]:
-    """States and aspect in a dtype that has an FFT, and the dtype of the states: half precision has none."""
+    """States h and aspect s, now (..., 1, d), in a dtype that has an FFT, as half precision has none; and h's."""
     dtype = torch.promote_types(h.dtype, torch.float32)
-    return h.to(dtype), s.to(dtype), h.dtype
+    return h.to(dtype), s[..., None, :].to(dtype), h.dtype
 
 
 class Normalization(nn.Module):

@@ -71,9 +71,10 @@ class MaskedLSTM(nn.LSTM):
         Returns:
             (B, n, d), zeros elsewhere.
         """
-        order = mask.int().argsort(dim=1, descending=True, stable=True)[..., None]  # (B, n, 1), those to read first
-        read, _ = super().forward(vectors.gather(1, order.expand_as(vectors)))
-        return torch.zeros_like(read).scatter(1, order.expand_as(read), read) * mask[..., None]
+        # Where the LSTM meets each token, (B, n, 1): those to read first, in their order.
+        place = torch.where(mask, mask.cumsum(1), mask.sum(1, keepdim=True) + (~mask).cumsum(1))[..., None] - 1
+        read, _ = super().forward(torch.zeros_like(vectors).scatter(1, place.expand_as(vectors), vectors))
+        return read.gather(1, place.expand_as(read)) * mask[..., None]
 
 
 def last_of(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -329,6 +330,8 @@ def target_of(
 class AFLstmForSequenceClassification(AFLstmPreTrainedModel):
     """The sentiment of a text towards an aspect: dropout, linear."""
 
+    accepts_loss_kwargs = False  # `kwargs` are not read: without this the Trainer would take them for its own
+
     def __init__(self, config: AFLstmConfig):
         super().__init__(config)
         self.num_labels = config.num_labels
@@ -350,11 +353,13 @@ class AFLstmForSequenceClassification(AFLstmPreTrainedModel):
         labels: torch.Tensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
+        **kwargs,
     ) -> AFLstmClassifierOutput:
         r"""
         Args:
             labels: class of each row in [0, num_labels), -100 where there is none, (B,); `loss` is the mean
                 cross-entropy over the rest.
+            kwargs: what a batch holds for other models, such as `context_ids`; it is ignored.
 
         The other arguments and errors are those of the model without a head.
         """
