@@ -170,6 +170,8 @@ class AFLstmPreTrainedModel(PreTrainedModel):
             forget = torch.zeros_like(module.bias_ih_l0).unflatten(0, (4, -1))
             forget[1] = 1  # of the gates i, f, g, o
             init.copy_(module.bias_ih_l0, forget.flatten())
+        elif isinstance(module, nn.Embedding) and not getattr(module.weight, "_is_hf_initialized", False):
+            module.reset_parameters()  # to norms at which associations tell words apart, padding to zero
         elif isinstance(module, LabelShares):
             init.zeros_(module.bias)
 
