@@ -80,7 +80,7 @@ class MaskedLSTM(nn.LSTM):
 def last_of(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """The state at the last token of a mask, (B, n, d) and (B, n) -> (B, d)."""
     last = mask.shape[1] - 1 - mask.flip(1).int().argmax(dim=1)
-    return states[torch.arange(len(states), device=states.device), last]
+    return states[torch.arange(states.shape[0], device=states.device), last]
 
 
 class AssociationScore(nn.Module):
@@ -141,7 +141,7 @@ class LabelShares(nn.Module):
 
     def forward(self, representation: torch.Tensor) -> torch.Tensor:
         """(B, 0) -> (B, labels)"""
-        return self.bias.expand(len(representation), -1)
+        return self.bias.expand(representation.shape[0], -1)
 
 
 class AFLstmPreTrainedModel(PreTrainedModel):

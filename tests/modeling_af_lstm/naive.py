@@ -95,14 +95,18 @@ class NaiveModel:
     def memory(self, states: list[torch.Tensor], aspect: torch.Tensor) -> list[torch.Tensor]:
         """Equations 2 to 5, by the double sum."""
         s = self.normalise(aspect, "aspect")
+        d = len(s)
         memory = []
         for state in states:
-            h, d = self.normalise(state, "states"), len(s)
-            at = {"mul": lambda k, i: k, "corr": lambda k, i: (k + i) % d, "conv": lambda k, i: (k - i) % d}
-            at = at[self.config.association]
-            terms = [[h[i] * s[at(k, i)] for i in range(d)] for k in range(d)]
-            is_product = self.config.association == "mul"
-            memory.append(torch.stack([of_k[k] if is_product else sum(of_k) for k, of_k in enumerate(terms)]))
+            h = self.normalise(state, "states")
+            m = []
+            for k in range(d):
+                if self.config.association == "mul":
+                    m.append(h[k] * s[k])
+                else:
+                    sign = {"corr": 1, "conv": -1}[self.config.association]
+                    m.append(sum(h[i] * s[(k + sign * i) % d] for i in range(d)))
+            memory.append(torch.stack(m))
         return memory
 
     def normalise(self, vector: torch.Tensor, which: str) -> torch.Tensor:

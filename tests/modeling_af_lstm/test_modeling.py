@@ -236,7 +236,7 @@ def test_rows_without_a_target_are_named(make_model, make_batch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("architecture", ["af_lstm", "atae_lstm", "nbow"])
+@pytest.mark.parametrize("architecture", ["af_lstm", "lstm", "atae_lstm", "nbow"])
 def test_an_onnx_file_takes_batches_of_any_size(make_model, make_batch, architecture, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     model = make_model(architecture, **{"association_backend": "direct"} if architecture == "af_lstm" else {})
