@@ -10,9 +10,16 @@ RECURRENT = ("lstm", "td_lstm", *ATTENTIVE)
 OF_WORDS = ("nbow", *RECURRENT)
 # Fields, and the architectures in which they have an effect; all others have one in each.
 HAS_EFFECT = {
-    **dict.fromkeys(("association", "association_backend", "normalization", "use_last_state"), ("af_lstm",)),
-    **dict.fromkeys(("hidden_size", "embedding_projection", "dropout_place"), RECURRENT),
-    **dict.fromkeys(("embedding_size", "trainable_embeddings", "dropout"), OF_WORDS),
+    "association": ("af_lstm",),
+    "association_backend": ("af_lstm",),
+    "normalization": ("af_lstm",),
+    "use_last_state": ("af_lstm",),
+    "hidden_size": RECURRENT,
+    "embedding_projection": RECURRENT,
+    "dropout_place": RECURRENT,
+    "embedding_size": OF_WORDS,
+    "trainable_embeddings": OF_WORDS,
+    "dropout": OF_WORDS,
 }
 
 

@@ -141,7 +141,7 @@ class LabelShares(nn.Module):
 
     def forward(self, representation: torch.Tensor) -> torch.Tensor:
         """(B, 0) -> (B, labels)"""
-        return self.bias.expand(representation.shape[0], -1)
+        return self.bias.repeat(representation.shape[0], 1)
 
 
 class AFLstmPreTrainedModel(PreTrainedModel):
