@@ -60,6 +60,7 @@ def mixed_rows() -> list[tuple[str, str, int]]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("architecture", "changes"),
     [

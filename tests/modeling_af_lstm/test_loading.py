@@ -1,5 +1,10 @@
 """Saving and loading: what is saved, what is new, and word vectors."""
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -8,6 +13,16 @@ from transformers import AutoModel, AutoModelForSequenceClassification
 from modeling_af_lstm import AFLstmForSequenceClassification, AFLstmModel
 
 ARCHITECTURES = ["af_lstm", "lstm", "td_lstm", "at_lstm", "atae_lstm", "nbow", "majority"]
+STRANGER = """
+import json, sys
+for name in ("absa", "modeling_af_lstm", "modeling_qacg_bert"):
+    sys.modules[name] = None  # importing it fails
+from transformers import AutoModel, pipeline
+pipe = pipeline("text-classification", model=sys.argv[1], trust_remote_code=True, top_k=None)
+found = [type(one) for one in (pipe.model, AutoModel.from_pretrained(sys.argv[1], trust_remote_code=True))]
+answers = pipe([dict(text=text, text_pair=aspect) for text, aspect in json.loads(sys.argv[2])])
+print(json.dumps([[f"{one.__module__.partition('.')[0]} {one.__name__}" for one in found], answers]))
+"""
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -86,3 +101,28 @@ def test_more_words(make_model, make_batch, tmp_path):
     loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path)
     assert loaded.config.vocab_size == 20
     assert torch.equal(loaded(**make_batch()).logits, before)
+
+
+def test_a_stranger_asks_with_pairs(make_model, tokenizer, tmp_path):
+    """Another process, an empty cache of code, no package of ours."""
+    model = make_model(id2label={0: "positive", 1: "negative", 2: "neutral"})
+    model.save_pretrained(tmp_path / "saved")
+    tokenizer.save_pretrained(tmp_path / "saved")
+    pairs = [("the battery life is good", "battery life"), ("the screen is very dull", "screen")]
+    finished = subprocess.run(
+        [sys.executable, "-c", STRANGER, tmp_path / "saved", json.dumps(pairs)],
+        cwd=tmp_path,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path), "PYTHONPATH": "", "OMP_NUM_THREADS": "1"}
+        | {"HF_MODULES_CACHE": str(tmp_path / "modules")},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert finished.returncode == 0, finished.stderr[-4000:]
+    found, answers = json.loads(finished.stdout.splitlines()[-1])
+    assert found == ["transformers_modules AFLstmForSequenceClassification", "transformers_modules AFLstmModel"]
+    for pair, of_pair in zip(pairs, answers, strict=True):
+        expected = model(**tokenizer(*pair, return_tensors="pt")).logits.softmax(-1)[0].tolist()
+        assert {one["label"]: one["score"] for one in of_pair} == pytest.approx(
+            dict(zip(model.config.id2label.values(), expected, strict=True)), abs=1e-6
+        )
