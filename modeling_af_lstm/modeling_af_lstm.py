@@ -17,7 +17,7 @@ from transformers.utils import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from .associations_af_lstm import ASSOCIATIONS, Normalization
-from .configuration_af_lstm import AFLstmConfig
+from .configuration_af_lstm import RECURRENT, AFLstmConfig
 
 ASPECT, TARGET = 1, 2  # token types; all others are words of the text too
 AUTO_MAP = {
@@ -99,7 +99,7 @@ class AssociationScore(nn.Module):
 
 
 class ConcatenationScore(nn.Module):
-    """AT-LSTM's score of each word."""
+    """AT-LSTM's score of each word. The aspect adds the same to those of all words, which a softmax takes away."""
 
     def __init__(self, config: AFLstmConfig):
         super().__init__()
@@ -182,21 +182,21 @@ class AFLstmModel(AFLstmPreTrainedModel):
     def __init__(self, config: AFLstmConfig):
         super().__init__(config)
         architecture, size = config.architecture, config.hidden_size
-        is_recurrent = architecture not in ("majority", "nbow")
+        attends_by_concatenation = architecture in ("at_lstm", "atae_lstm")
         if architecture != "majority":
             self.embeddings = nn.Embedding(config.vocab_size, config.embedding_size, config.pad_token_id)
         if config.has_projection:
             self.embedding_projection = nn.Linear(config.embedding_size, size, bias=False)
-        if is_recurrent:
+        if architecture in RECURRENT:
             self.lstm = MaskedLSTM((2 if architecture == "atae_lstm" else 1) * config.word_size, size)
         if architecture == "td_lstm":
             self.right_lstm = MaskedLSTM(config.word_size, size)
         if architecture == "af_lstm":
             self.normalization = Normalization(config.normalization, size)
             self.attention = AssociationScore(config)
-        if architecture in ("at_lstm", "atae_lstm"):
+        if attends_by_concatenation:
             self.attention = ConcatenationScore(config)
-        self.fusion = Fusion(config) if config.use_last_state or architecture in ("at_lstm", "atae_lstm") else None
+        self.fusion = Fusion(config) if config.use_last_state or attends_by_concatenation else None
         self.state_dropout = nn.Dropout(config.dropout if config.dropout_place == "states" else 0.0)
         self.post_init()
         self.train()
