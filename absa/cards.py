@@ -1,25 +1,45 @@
-"""The cards of published models and data sets: facts from files, put into card.md.jinja and dataset_card.md.jinja."""
+"""The cards of published models and data sets: facts from files, put into the templates beside this file.
+
+The card of a model is card.md.jinja; card_<task>.md.jinja fills in what holds for all models of a task, and
+card_<package>.md.jinja what holds for a family.
+"""
 
 import json
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 from pprint import pformat
 
 import yaml
 from datasets import DatasetDict
-from huggingface_hub import DatasetCard, DatasetCardData, EvalResult, ModelCard, ModelCardData
+from huggingface_hub import DatasetCard, DatasetCardData, EvalResult, ModelCardData
 from huggingface_hub.errors import HFValidationError
 from huggingface_hub.utils import validate_repo_id
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from jinja2 import Environment, FileSystemLoader
+from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerBase, pipeline
 
-from absa.models import MINILM, takes
+from absa.models import FAMILIES, MINILM, most_tokens
+from absa.predict import PREDICTORS
 from absa.redact import redact
-from absa.training.results import cell
-from modeling_qacg_bert import AspectSentimentPipeline
+from absa.tasks.registry import TASKS, task_for
+from absa.training.results import cell, interval
+from datasets_scripts.loading import BUILDERS
+from modeling_global_context import scheme_of, spans_of
 
 MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
-NAMES = {"qacg_bert": "QACG-BERT", "cg_bert": "CG-BERT", "bert": "BERT"}  # for display only
-DATASETS = {"sentihood": "SentiHood", "semeval2014": "SemEval-2014 Task 4, restaurants"}
-SAMPLE_CORPUS = "sample corpus (synthetic)"
+SAMPLE_CORPUS, OWN_DATA = "sample corpus (synthetic)", "own data"
+SAMPLES = ("sample_corpus", "sample_reviews")  # folders of datasets_scripts
+ENGLISH = {  # by the arguments dataset and data_config
+    "sentihood": "SentiHood",
+    "semeval2014": "SemEval-2014 Task 4, restaurants",
+    **{f"e2e_absa/{name}": f"E2E-ABSA, {name}" for name in ("laptop14", "rest14", "rest15", "rest16")},
+    "conll/wnut17": "WNUT-17",
+    "conll/conll2003": "CoNLL-2003",
+    "conllu": "the English Web Treebank (Universal Dependencies)",
+}
+DATASETS = {**ENGLISH, "conll/weibo": "Weibo NER"}
+TEMPLATES = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=False)
+LONGEST = 2**16  # tokens; what a tokenizer without a limit says is more
 PATHS = ("data_dir", "train_file", "validation_file", "test_file")  # of the machine that trained
 
 
@@ -28,10 +48,11 @@ def facts_of_run(checkpoint: Path) -> dict | None:
 
     Returns:
         `split`, `protocol`, `seed` and `seeds`; `scores`, main ones of the checkpoint from 0 to 1, without undefined
-        ones; `figures`, lines of a table: score, this checkpoint, mean (std) over the seeds; `calibration`, lines of a
-        table: probability, its calibration error before and after the temperature; `helped`, whether that lowered the
-        error of the label; `data`, `dataset` and `base_model`, names that others can use, not folders of this machine;
-        `recipe`, the run's arguments as YAML, without paths.
+        ones; `figures`, lines of a table: score, this checkpoint with its interval, mean (std) over the seeds;
+        `has_intervals`, whether there are such; `calibration`, lines of a table: probability, its calibration error
+        before and after the temperature; `helped`, whether that lowered the error of the label; `data`, `dataset`,
+        `data_config` and `base_model`, names that others can use, not folders of this machine; `language`, where it is
+        known; `recipe`, the run's arguments as YAML, without paths.
     Raises:
         ValueError: if the checkpoint is of another run than all_results.json.
     """
@@ -48,13 +69,18 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     split, arguments = run["split"], run["arguments"]
     scores = {name: own[split][name] for name in run["main_scores"]}
     before, after = (own["calibration"][split][name] for name in ("before", "after"))
-    is_sample_corpus = Path(arguments["data_dir"] or "").name == "sample_corpus"
-    data = SAMPLE_CORPUS if is_sample_corpus else DATASETS.get(arguments["dataset"], "own data")
-    dataset = arguments["dataset"] if arguments["dataset"] in DATASETS else hub_id(arguments["dataset"]) or "custom"
+    data_folder = Path(arguments["data_dir"] or "").name
+    known = "/".join(filter(None, (arguments["dataset"], arguments.get("data_config"))))
+    own_files = [name for name in PATHS if name != "data_dir" and arguments.get(name)]
+    data = SAMPLE_CORPUS if data_folder in SAMPLES else OWN_DATA if own_files else DATASETS.get(known, OWN_DATA)
+    language = "en" if data in (SAMPLE_CORPUS, *ENGLISH.values()) else None
+    dataset = arguments["dataset"] if arguments["dataset"] in BUILDERS else hub_id(arguments["dataset"]) or "custom"
     base_model = hub_id(arguments["model_name_or_path"])
     recipe = {**arguments, **dict.fromkeys(PATHS), "model_name_or_path": base_model, "dataset": dataset}
-    if is_sample_corpus:
-        recipe["data_dir"] = "datasets_scripts/sample_corpus"  # without it the recipe would be for SentiHood
+    if arguments.get("word_vectors"):
+        recipe["word_vectors"] = Path(arguments["word_vectors"]).name  # without the folder on this machine
+    if data_folder in SAMPLES:
+        recipe["data_dir"] = f"datasets_scripts/{data_folder}"  # without it the recipe would be for other data
     recipe = {name: value for name, value in recipe.items() if value is not None}
     return {
         "split": split,
@@ -63,18 +89,22 @@ def facts_of_run(checkpoint: Path) -> dict | None:
         "seeds": list(run["seeds"]),
         "scores": {name: score for name, score in scores.items() if score is not None},
         "figures": [
-            (name.replace("_", " "), cell(score), cell(**run["summary"][name])) for name, score in scores.items()
+            (name.replace("_", " "), cell(score) + interval(own[split], name), cell(**run["summary"][name]))
+            for name, score in scores.items()
         ],
+        "has_intervals": any(interval(own[split], name) for name in scores),
         "calibration": [(kind, cell(before[kind]), cell(after[kind])) for kind in before],
         "helped": after["label"] < before["label"],
         "data": data,
         "dataset": dataset,
+        "data_config": arguments.get("data_config"),
+        "language": language,
         "base_model": base_model,
         "recipe": yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).strip(),
     }
 
 
-def hub_id(name: str) -> str | None:
+def hub_id(name: str | None) -> str | None:
     """The id on the Hub that a name stands for; None for a folder of this machine."""
     if name == MINILM:
         return MINILM_ON_THE_HUB
@@ -97,49 +127,62 @@ def model_card(
         repo_id: where the card will stand.
         license: identifier of a licence of the Hub.
     """
-    config, name = model.config, repo_id.split("/")[-1]
-    takes_context = takes(model, "context_ids")
-    example = "The food was great, but we waited an hour for it."
-    if getattr(config, "targets", None):
-        example = f"{config.targets[0]} is expensive, but I always felt safe there."
+    config, name, task_name = model.config, repo_id.split("/")[-1], task_for(model)
+    task = TASKS[task_name]
+    about = task.on_card(config)
+    pipe = pipeline_of(model, tokenizer)
     data = ModelCardData(
-        language="en" if run and run["data"] != "own data" else None,
+        language=run["language"] if run else None,
         license=license,
         library_name="transformers",
-        pipeline_tag="text-classification",
+        pipeline_tag=task.hub_task,
         base_model=run["base_model"] if run else None,
-        tags=["aspect-based-sentiment-analysis", "sentiment-analysis", config.model_type.replace("_", "-")],
+        tags=[*about["tags"], config.model_type.replace("_", "-")],
         model_name=name,
-        eval_results=eval_results(run) or None,
-        widget=[{"text": example}],
+        eval_results=eval_results(run, task.hub_task, about["task_name"]) or None,
+        widget=[{"text": about["example"]}],
     )
-    card = ModelCard.from_template(
-        data,
-        template_path=str(Path(__file__).with_name("card.md.jinja")),
+    of_family = (f"card_{FAMILIES[config.model_type]}.md.jinja", f"card_{task_name}.md.jinja")
+    max_length = most_tokens(tokenizer.model_max_length, config)
+    card = TEMPLATES.select_template(of_family).render(
+        card_data=data.to_yaml(),
         name=name,
         repo_id=repo_id,
-        family=NAMES.get(config.model_type, type(model).__name__.partition("For")[0]),
-        takes_context=takes_context,
         config=config,
+        own_pipelines=bool(getattr(config, "custom_pipelines", None)),
         labels=[config.id2label[number] for number in range(config.num_labels)],
+        max_length=max_length if max_length <= LONGEST else None,
         temperature=getattr(config, "calibration_temperature", 1.0),
-        example=example,
-        answered=as_comment(model, tokenizer, example) if takes_context else None,
+        answered=as_comment(pipe, about["example"]),
         run=run,
+        **about,
     )
-    return redact(str(card))
+    return redact(card)
 
 
-def eval_results(run: dict | None) -> list[EvalResult]:
+def pipeline_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Pipeline:
+    """What answers with a model: its family's pipeline, or Transformers' own for tags that make no spans.
+
+    Raises:
+        ValueError: if no one can ask the model anything, for lack of names in its configuration.
+    """
+    task = TASKS[task_for(model)]
+    if getattr(model.config, "tag_scheme", None) == "plain":
+        return pipeline(task.hub_task, model=model, tokenizer=tokenizer, aggregation_strategy="first")
+    return PREDICTORS[task.auto_class].pipeline_class(model=model, tokenizer=tokenizer)
+
+
+def eval_results(run: dict | None, task_type: str, task_name: str) -> list[EvalResult]:
     """The main scores for the Hub's model index, from 0 to 1; those on synthetic data are not for comparison."""
     if run is None or run["data"] == SAMPLE_CORPUS:
         return []
     return [
         EvalResult(
-            task_type="text-classification",
-            task_name="Aspect-based sentiment analysis",
+            task_type=task_type,
+            task_name=task_name,
             dataset_type=run["dataset"],
             dataset_name=run["data"],
+            dataset_config=run["data_config"],
             dataset_split=run["split"],
             metric_type=name,
             metric_name=name.replace("_", " "),
@@ -149,10 +192,11 @@ def eval_results(run: dict | None) -> list[EvalResult]:
     ]
 
 
-def as_comment(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, text: str) -> str:
+def as_comment(pipe: Pipeline, text: str) -> str:
     """The pipeline's first two answers on a text as Python shows them, probabilities with two digits."""
-    answered = AspectSentimentPipeline(model=model, tokenizer=tokenizer)(text)
-    shown = json.loads(json.dumps(answered[:2]), parse_float=lambda number: round(float(number), 2))
+    answered = pipe(text)
+    written = json.dumps(answered[:2], default=float)  # of NumPy's numbers in Transformers' pipelines
+    shown = json.loads(written, parse_float=lambda number: round(float(number), 2))
     lines = pformat(shown, sort_dicts=False, width=110).splitlines()
     if len(answered) > 2:
         lines.append(f"and {len(answered) - 2} more")
@@ -162,7 +206,8 @@ def as_comment(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, text:
 def dataset_card(
     splits: DatasetDict, repo_id: str, license: str | list[str], source: str | None, own_card: DatasetCard | None
 ) -> str:
-    """What can be said of rows of (id, text, target, aspect, label), and then what a card of theirs says.
+    """What can be said of rows of (id, text, target, aspect, label) or of tagged sentences, and then what a card of
+    theirs says.
 
     Args:
         splits: as `load_absa_dataset` gives them.
@@ -173,11 +218,10 @@ def dataset_card(
     """
     name = repo_id.split("/")[-1]
     features = next(iter(splits.values())).features
-    labels = features["label"].names
+    about = about_tags(splits) if "tags" in features else about_rows(splits)
     files = [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits]
     known = {
-        "task_categories": ["text-classification"],
-        "tags": ["aspect-based-sentiment-analysis"],
+        **about.pop("metadata"),
         "pretty_name": name,
         **(own_card.data.to_dict() if own_card else {}),
         "license": license,
@@ -189,12 +233,45 @@ def dataset_card(
         name=name,
         repo_id=repo_id,
         source=source,
-        aspects=features["aspect"].names,
-        labels=labels,
-        counts=[
-            [split, len(set(rows["text"])), len(rows), *map(list(rows["label"]).count, range(len(labels)))]
-            for split, rows in splits.items()
-        ],
+        **about,
         own_text=own_card.text.strip() if own_card else None,
     )
     return redact(str(card))
+
+
+def about_rows(splits: DatasetDict) -> dict:
+    """What the template says of rows of (id, text, target, aspect, label)."""
+    features = next(iter(splits.values())).features
+    labels = features["label"].names
+    return {
+        "metadata": {"task_categories": ["text-classification"], "tags": ["aspect-based-sentiment-analysis"]},
+        "aspects": features["aspect"].names,
+        "labels": labels,
+        "counted": ["distinct texts", "rows", *labels],
+        "counts": [
+            [split, len(set(rows["text"])), len(rows), *map(list(rows["label"]).count, range(len(labels)))]
+            for split, rows in splits.items()
+        ],
+    }
+
+
+def about_tags(splits: DatasetDict) -> dict:
+    """What the template says of sentences of (id, text, tokens, tags): how many spans, or plain tags, of each type."""
+    names = next(iter(splits.values())).features["tags"].feature.names
+    scheme = scheme_of(names)
+    types = names
+    if scheme != "plain":
+        types = list(dict.fromkeys(name.partition("-")[2] for name in names if name != "O"))
+    counts = []
+    for split, rows in splits.items():
+        sentences = [[names[tag] for tag in tags] for tags in rows["tags"]]
+        spans = (tags if scheme == "plain" else [span[-1] for span in spans_of(tags, scheme)] for tags in sentences)
+        number_of = Counter(chain.from_iterable(spans))
+        counts.append([split, len(sentences), sum(map(len, sentences)), *(number_of[type_] for type_ in types)])
+    return {
+        "metadata": {"task_categories": ["token-classification"]},
+        "tags_of_words": names,
+        "scheme": scheme,
+        "counted": ["sentences", "tokens", *types],
+        "counts": counts,
+    }

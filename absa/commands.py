@@ -15,9 +15,20 @@ Arguments = TypeVar("Arguments")
 HOUSE = ("absa", "datasets_scripts", "modeling_", "__main__")  # packages whose errors are written for users
 
 
-def make_parser(*kinds: type) -> HfArgumentParser:
-    """A parser of dataclasses, whose errors are not preceded by a usage of a hundred arguments."""
-    return HfArgumentParser(kinds, usage="%(prog)s [words] [--argument value ...]; --help lists the arguments")
+def make_parser(*kinds: type, words: tuple[str, ...] = (), **options) -> HfArgumentParser:
+    """A parser of dataclasses, whose errors are not preceded by a usage of a hundred arguments.
+
+    Args:
+        kinds: the dataclasses; each field has a help text.
+        words: names of the fields that are given by their place, in the order of the fields.
+        options: of `argparse.ArgumentParser`.
+    """
+    usage = "%(prog)s [words] [--argument value ...]; --help lists the arguments"
+    parser = HfArgumentParser(kinds, usage=usage, **options)
+    for action in parser._actions:
+        if action.dest in words:
+            action.option_strings = []
+    return parser
 
 
 def parse(arguments: type[Arguments], *words: str) -> Arguments:
@@ -27,11 +38,7 @@ def parse(arguments: type[Arguments], *words: str) -> Arguments:
         arguments: the dataclass; each field has a help text.
         words: names of the fields that are given by their place, in the order of the fields.
     """
-    parser = make_parser(arguments)
-    for action in parser._actions:
-        if action.dest in words:
-            action.option_strings = []
-    return parse_words(parser, sys.argv[1:])[0]
+    return parse_words(make_parser(arguments, words=words), sys.argv[1:])[0]
 
 
 def parse_words(parser: HfArgumentParser, words: list[str]) -> tuple:

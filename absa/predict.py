@@ -1,7 +1,8 @@
 """Answers of a trained model, whichever its family."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification, Pipeline
 
@@ -11,10 +12,7 @@ from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.processing_qacg_bert import is_readable
 
-PIPELINES = {
-    AutoModelForSequenceClassification: AspectSentimentPipeline,
-    AutoModelForTokenClassification: AspectTermSentimentPipeline,
-}
+NOTHING_TO_READ = "has nothing to read"
 
 
 class Predictor:
@@ -24,28 +22,74 @@ class Predictor:
         pipe: the pipeline of a trained model.
     """
 
+    pipeline_class: ClassVar[type[Pipeline]]
+    all_answers: ClassVar[Mapping[str, Any]] = {}
+    """Parameters of a call that leave no answer out."""
+
     def __init__(self, pipe: Pipeline):
         self.pipe = pipe
 
     def __call__(
-        self, texts: str | Iterable[str], *, text_ids: Sequence[str | int] | None = None, **parameters
+        self,
+        texts: str | Mapping | Iterable[str | Mapping],
+        *,
+        text_ids: Sequence[str | int] | None = None,
+        **parameters,
     ) -> list[Opinion] | list[list[Opinion]]:
         """The opinions of a text, or of each of several texts.
 
         Args:
-            texts: a text, or any number of them.
+            texts: a text, or any number of them; instead of a text also what else the pipeline takes for one.
             text_ids: what the opinions name their text by; None for its number.
             parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
                 `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`.
         Raises:
-            ValueError: for a text that is none, or an unknown name; as many `text_ids` as texts are wanted.
+            ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts.
+            TypeError: for a parameter that the pipeline does not have.
         """
-        if isinstance(texts, str):
+        if isinstance(texts, str | Mapping):
             return self([texts], text_ids=text_ids, **parameters)[0]
-        texts = list(texts)
-        text_ids = range(len(texts)) if text_ids is None else text_ids
-        answered = zip(text_ids, self.pipe(texts, **parameters), strict=True)
-        return [[from_answer(answer, text_id) for answer in answers] for text_id, answers in answered]
+        if isinstance(texts, Iterator):
+            texts = list(texts)
+        if text_ids is not None and isinstance(texts, Sized) and len(text_ids) != len(texts):
+            raise ValueError(f"text_ids has {len(text_ids)} ids for {len(texts)} texts: give one for each")
+        answered = list(self.pipe(texts, **parameters))
+        numbered = zip(range(len(answered)) if text_ids is None else text_ids, answered, strict=True)
+        return [
+            # One answer to a question, a list of them to a text.
+            [from_answer(answer, text_id) for answer in ([answers] if isinstance(answers, Mapping) else answers)]
+            for text_id, answers in numbered
+        ]
+
+    def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
+        """Why there is no opinion of a text.
+
+        Args:
+            targets: those it was asked about, as `named_targets` gives them.
+        """
+        return "says nothing that the model finds" if is_readable(text) else NOTHING_TO_READ
+
+
+class PredictorOfQuestions(Predictor):
+    """Asks a classifier about each target in a text and each aspect."""
+
+    pipeline_class = AspectSentimentPipeline
+    all_answers: ClassVar = {"return_all": True}
+
+    def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
+        return why_not_asked(self.pipe, text, targets)
+
+
+class PredictorOfTerms(Predictor):
+    """Has a tagger find the targets."""
+
+    pipeline_class = AspectTermSentimentPipeline
+
+
+PREDICTORS: dict[type, type[Predictor]] = {
+    AutoModelForSequenceClassification: PredictorOfQuestions,
+    AutoModelForTokenClassification: PredictorOfTerms,
+}
 
 
 def load(model: str, **parameters) -> Predictor:
@@ -55,21 +99,31 @@ def load(model: str, **parameters) -> Predictor:
 
     Args:
         model: folder or Hub id of a checkpoint that examples/run_absa.py has trained.
-        parameters: of the pipeline, for all calls, see `Predictor`; `device` and `batch_size` too.
+        parameters: of the pipeline, for all calls, see `Predictor`; `device` and `batch_size` too. None stands for the
+            default.
     Raises:
-        FileNotFoundError, ValueError: if there is no such checkpoint, or it cannot be read.
+        FileNotFoundError, ValueError: if there is no such checkpoint, it cannot be read, or its pipeline has no such
+            parameter.
     """
-    auto_class = auto_class_of("model", model, PIPELINES)
+    auto_class = auto_class_of("model", model, PREDICTORS)
     loaded, tokenizer = load_classifier("model", model, auto_class)
-    return Predictor(PIPELINES[auto_class](model=loaded, tokenizer=tokenizer, **parameters))
+    predictor_class = PREDICTORS[auto_class]
+    given = {name: value for name, value in parameters.items() if value is not None}
+    try:
+        pipe = predictor_class.pipeline_class(model=loaded, tokenizer=tokenizer, **given)
+    except TypeError as error:  # of a parameter that this family's pipeline does not have
+        raise ValueError(f"model={model} is a {type(loaded).__name__}; {error}: leave it out") from error
+    return predictor_class(pipe)
 
 
 @dataclass
 class AskArguments:
-    """Which model, which texts, which questions."""
+    """Which model, which texts, which questions; a tagger finds the targets itself and takes no questions."""
 
     model: str = field(metadata={"help": "Folder or Hub id of a checkpoint that examples/run_absa.py has trained."})
-    texts: list[str] = field(metadata={"help": "The texts, with targets as in the model's config (LOCATION1)."})
+    texts: list[str] = field(
+        metadata={"help": "The texts; for a classifier with targets as in its config (LOCATION1)."}
+    )
     targets: list[str] | None = field(
         default=None,
         metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
@@ -111,7 +165,7 @@ def looked_for(targets: list[str] | dict[str, str] | None, known: list[str]) -> 
 def why_not_asked(pipe: AspectSentimentPipeline, text: str, targets: list[str] | dict[str, str] | None) -> str:
     """Why a text is asked nothing; "" where it is asked."""
     if not is_readable(text):
-        return "has nothing to read"
+        return NOTHING_TO_READ
     if not pipe.targets_in(text):
         return f"names none of {looked_for(targets, pipe.model.config.targets)}"
     return ""

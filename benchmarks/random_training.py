@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from transformers import (
+    CONFIG_MAPPING,
     BertTokenizer,
     DataCollatorWithPadding,
     PreTrainedModel,
@@ -15,12 +16,15 @@ from transformers import (
 )
 
 from absa.models import MINILM, parse_overrides, takes
-from absa.tasks.collating import CollatorOfTexts
+from absa.tasks.collating import CollatorOfTexts, CollatorOfWords
 from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.trainer import ABSATrainer, predict
 from timing import make_model
 
-SIZE_OF = {MINILM: "minilm", "google-bert/bert-base-uncased": "base"}  # by model_name_or_path
+SIZE_OF = {  # by model_name_or_path
+    MINILM: "minilm",
+    **{f"google-bert/bert-base-{name}": "base" for name in ("uncased", "cased", "chinese")},
+}
 STEPS = 3
 
 
@@ -32,12 +36,16 @@ class Rows(list):
 
 
 def random_rows(count: int, model: PreTrainedModel, together: bool) -> Rows:
-    """Texts of 16 to 64 tokens, each with one context and label, or with four."""
+    """Texts of 16 to 64 tokens, each with one context and label, or with four, or with a label for each token."""
     rows, config = Rows(), model.config
     for _ in range(count):
         length = random.randint(16, 64)
-        row = {"input_ids": random.choices(range(1000, config.vocab_size), k=length)}
+        row = {"input_ids": random.choices(range(1000, config.get_text_config().vocab_size), k=length)}
         row |= {"token_type_ids": [0] * length, "attention_mask": [1] * length}
+        if takes(model, "word_mask"):
+            labels = random.choices(range(config.num_labels), k=length)
+            rows.append({**row, "word_mask": [1] * length, "labels": labels})
+            continue
         labels = random.choices(range(config.num_labels), k=4)
         row["labels"] = labels if together else labels[0]
         if takes(model, "context_ids"):
@@ -67,13 +75,19 @@ def train(recipe: Path, device: str, *words: str) -> tuple[Trainer, np.ndarray]:
         model_arguments, data, arguments = parse_arguments([str(recipe), *recipe_words(fixed), *words])
         set_seed(arguments.seed)
         model_type, attention = model_arguments.model_type, model_arguments.attn_implementation
-        size = "tiny" if device == "cpu" else SIZE_OF[model_arguments.model_name_or_path]
         overrides = parse_overrides(model_type, model_arguments.all_overrides)
-        model = make_model(model_type, size, attention=attention, **overrides)
+        if model_arguments.word_vectors is None:
+            size = "tiny" if device == "cpu" else SIZE_OF[model_arguments.model_name_or_path]
+            model = make_model(model_type, size, "cpu", attention, data.auto_class, **overrides)
+        else:
+            config = CONFIG_MAPPING[model_type](num_labels=3, vocab_size=50_000, **overrides)
+            model = data.auto_class.from_config(config)
         model.accepts_loss_kwargs = False  # as `load_model` has it
-        rows = random_rows(4 * arguments.train_batch_size, model, data.contexts_together)
+        together = getattr(data, "contexts_together", False)
+        rows = random_rows(4 * arguments.train_batch_size, model, together)
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding
-        collator = CollatorOfTexts if data.contexts_together else DataCollatorWithPadding
+        collator = CollatorOfTexts if together else DataCollatorWithPadding
+        collator = CollatorOfWords if takes(model, "word_mask") else collator
         trainer = ABSATrainer(
             model=model,
             args=arguments,
@@ -81,7 +95,7 @@ def train(recipe: Path, device: str, *words: str) -> tuple[Trainer, np.ndarray]:
             eval_dataset=rows,
             data_collator=collator(tokenizer, pad_to_multiple_of=8 if arguments.bf16 else None),
             processing_class=tokenizer,
-            balance_labels=data.class_balanced_sampling,
+            balance_labels=getattr(data, "class_balanced_sampling", False),
         )
         trainer.remove_callback(PrinterCallback)
         trainer.train()

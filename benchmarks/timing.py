@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import torch
-from transformers import CONFIG_MAPPING, PreTrainedModel
+from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification, BertConfig, PreTrainedModel
 
 from absa.models import classifier_of, takes
 
@@ -45,10 +45,20 @@ class OnSentiHood(Threads):
     data_dir: str | None = field(default=None, metadata={"help": "Folder of the SentiHood files (default: download)."})
 
 
-def make_model(model_type: str, size: str, device: str = "cpu", attention: str = "sdpa", **fields) -> PreTrainedModel:
-    """A classifier of three labels with random weights."""
-    config = CONFIG_MAPPING[model_type](num_labels=3, **SIZES[size], **fields)
-    return classifier_of(model_type)._from_config(config, attn_implementation=attention).to(device)
+def make_model(
+    model_type: str,
+    size: str,
+    device: str = "cpu",
+    attention: str = "sdpa",
+    auto_class: type = AutoModelForSequenceClassification,
+    **fields,
+) -> PreTrainedModel:
+    """A classifier of three labels with random weights; of a family around an encoder, over a BERT."""
+    config_class, sizes = CONFIG_MAPPING[model_type], SIZES[size]
+    if "encoder_config" in config_class.sub_configs:
+        sizes = {"encoder_config": BertConfig(**sizes)}
+    config = config_class(num_labels=3, **sizes, **fields)
+    return classifier_of(model_type, auto_class)._from_config(config, attn_implementation=attention).to(device)
 
 
 def make_batch(

@@ -6,6 +6,7 @@ What the package offers is imported on first use, so that its plain modules serv
 from importlib import import_module
 
 HOMES = {
+    "AspectPolarity": ".aspect_polarity.aspect_polarity",
     "CoNLL": ".conll.conll",
     "CoNLLU": ".conllu.conllu",
     "CustomABSA": ".custom_absa.custom_absa",

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from datasets import DatasetDict
 
+from .aspect_polarity.aspect_polarity import AspectPolarity
 from .conll.conll import CoNLL
 from .conllu.conllu import CoNLLU
 from .custom_absa.custom_absa import CustomABSA
@@ -16,6 +17,7 @@ from .source_files import quoted
 BUILDERS = {  # and the options that each takes
     "sentihood": (SentiHood, ("data_dir", "deduplicate")),
     "semeval2014": (SemEval2014, ("data_dir", "deduplicate", "validation_fraction", "validation_seed", "version")),
+    "aspect_polarity": (AspectPolarity, ("config_name", "data_dir", "deduplicate", "dev_split", "dev_seed", "labels")),
     "custom": (CustomABSA, ("data_dir", "data_files", "deduplicate", "absent_label")),
     "e2e_absa": (E2EABSA, ("config_name", "data_dir", "deduplicate", "scheme", "conversion")),
     "conll": (
@@ -35,12 +37,15 @@ def load_absa_dataset(
     """Load a data set: rows of (id, text, target, aspect, label), one per text, target and aspect, or tagged texts.
 
     Args:
-        name: "sentihood", "semeval2014" or "custom", see `SentiHood`, `SemEval2014`, `CustomABSA`; or a folder of
-            parquet files or the id ("owner/name") of a Hub data set with these five columns, of which aspect and
-            label are ClassLabels (`export_parquet` writes such a folder). Other columns of theirs are left out.
+        name: "sentihood", "semeval2014", "aspect_polarity" or "custom", see `SentiHood`, `SemEval2014`,
+            `AspectPolarity` (whose rows have target_start and target_end too), `CustomABSA`; or a folder of parquet
+            files or the id ("owner/name") of a Hub data set with these five columns, of which aspect and label are
+            ClassLabels (`export_parquet` writes such a folder), or with the four below. Other columns of theirs are
+            left out.
             "e2e_absa", "conll" or "conllu", see `E2EABSA`, `CoNLL`, `CoNLLU`, have rows of (id, text, tokens, tags),
             one per sentence: tokens are strings, tags a ClassLabel for each token.
-        config_name: which data set of e2e_absa ("laptop14", "rest14", "rest15", "rest16"), of conll ("wnut17",
+        config_name: which data set of aspect_polarity ("laptops_terms", "restaurants_terms",
+            "restaurants_categories"), of e2e_absa ("laptop14", "rest14", "rest15", "rest16"), of conll ("wnut17",
             "conll2003", "weibo", "columns") or of conllu ("en_ewt", the default).
         cache_dir: where rows are cached, default that of `datasets`.
         **options: those of the builder; None and False stand for its default.
@@ -49,6 +54,8 @@ def load_absa_dataset(
             deduplicate: drop texts that stand in a later split too (all builders).
             validation_fraction, validation_seed: held-out share of train, default 0, and which one, default 0
                 (semeval2014).
+            dev_split, dev_seed, labels: rows held out of train, default "paper", the seed of their choice, default 0,
+                and the number of labels, 3 (default) or 2 (aspect_polarity).
             version: training file "v1" or "v2", default "v1" (semeval2014).
             absent_label: label of pairs that have no row (custom).
             scheme, conversion: of the tags, default "BIEOS" and "cut" (e2e_absa).

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from datasets import ClassLabel, Dataset, DatasetDict, Features, Value, load_dataset_builder
+from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value, load_dataset_builder
 from datasets.exceptions import DatasetGenerationError
 
 from .source_files import quoted, value_error
@@ -17,6 +17,8 @@ COLUMNS = {
     "aspect": (ClassLabel,),
     "label": (ClassLabel,),
 }
+TAGGED_COLUMNS = {"id": (Value,), "text": (Value,), "tokens": (Value,), "tags": (ClassLabel,)}  # lists, the last two
+CLASSES = ("target", "aspect", "label", "tags")
 
 
 def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
@@ -44,11 +46,12 @@ def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
 
 
 def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
-    """The standard columns of a folder of parquet files, or of a data set of the Hub.
+    """The standard columns of a folder of parquet files, or of a data set of the Hub: those of tagged sentences where
+    there is a column of tags.
 
     Raises:
-        ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, or a
-            column is missing, has another type or a value that is none.
+        ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, a column
+            is missing, has another type or a value that is none, or a sentence has other numbers of tokens and tags.
     """
     reading, first_of = name, {}
     try:
@@ -57,6 +60,9 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
             if reading.endswith(".parquet") and Path(reading).is_file():
                 _check_classes(reading, first_of)
         reading = name
+        if Path(name).is_dir():  # by its name alone, `datasets` would take the cached rows of a folder of that name
+            files = {split: list(of_split) for split, of_split in builder.config.data_files.items()}
+            builder = load_dataset_builder(builder.name, data_files=files, cache_dir=cache_dir)
         builder.download_and_prepare()
         splits = builder.as_dataset()
     except Exception as error:  # of datasets, pyarrow, the Hub's client, the system
@@ -66,10 +72,14 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
             f"{reading} cannot be loaded ({reason}); write the folder anew with export_parquet, or check the Hub id "
             "and the network"
         ) from error
+    is_tagged = any("tags" in rows.column_names for rows in splits.values())
+    columns = TAGGED_COLUMNS if is_tagged else COLUMNS
     for split, rows in splits.items():
-        for column, types in COLUMNS.items():
+        for column, types in columns.items():
             _check_column(f"{name}, split {split!r}, column {column!r}", rows, column, types)
-    return splits.select_columns(list(COLUMNS))
+        if is_tagged:
+            _check_lengths(f"{name}, split {split!r}", rows)
+    return splits.select_columns(list(columns))
 
 
 def _check_classes(file: str, first_of: dict[str, tuple[str, object]]) -> None:
@@ -78,7 +88,7 @@ def _check_classes(file: str, first_of: dict[str, tuple[str, object]]) -> None:
     if metadata.num_rows == 0:
         raise ValueError("it has no rows")
     features = Features.from_arrow_schema(metadata.schema.to_arrow_schema())
-    for column in ("target", "aspect", "label"):
+    for column in CLASSES:
         classes = features.get(column)
         first, known = first_of.setdefault(column, (file, classes))
         if classes != known:
@@ -86,14 +96,20 @@ def _check_classes(file: str, first_of: dict[str, tuple[str, object]]) -> None:
 
 
 def _check_column(place: str, rows: Dataset, column: str, types: tuple[type, ...]) -> None:
-    feature = rows.features.get(column)
+    feature, of_list = rows.features.get(column), ""
+    if column in ("tokens", "tags"):
+        of_list = "list of "
+        feature = feature.feature if isinstance(feature, List) else None
     if not isinstance(feature, types) or (isinstance(feature, Value) and feature.dtype != "string"):
         expected = " or ".join("string" if type_ is Value else "ClassLabel" for type_ in types)
         raise ValueError(
-            f"{place}: expected {expected}, got {feature}; write the folder with export_parquet, or load csv and "
-            "jsonl files with name='custom'"
+            f"{place}: expected {of_list}{expected}, got {rows.features.get(column)}; write the folder with "
+            "export_parquet, or load csv and jsonl files with name='custom'"
         )
-    values = rows.data.column(column)
+    values, row_of = rows.data.column(column), None
+    if of_list:
+        row_of = pc.list_parent_indices(values.combine_chunks())
+        values = pc.list_flatten(values)
     if isinstance(feature, ClassLabel):
         expected = f"0 to {feature.num_classes - 1}"
         is_good = pc.and_(pc.greater_equal(values, 0), pc.less(values, feature.num_classes))
@@ -102,7 +118,20 @@ def _check_column(place: str, rows: Dataset, column: str, types: tuple[type, ...
     else:
         expected = "a string with something to read"
         is_good = pc.not_equal(pc.utf8_trim_whitespace(values), "")
-    row = pc.index(pc.fill_null(is_good, False), False).as_py()
-    if row != -1:
+    place_of_value = pc.index(pc.fill_null(is_good, False), False).as_py()
+    if place_of_value != -1:
+        row = place_of_value if row_of is None else row_of[place_of_value].as_py()
         remedy = f"is not {expected}; correct or remove the row, and write the folder with export_parquet"
         raise value_error(f"{place}, row {row}", rows[row][column], remedy)
+
+
+def _check_lengths(place: str, rows: Dataset) -> None:
+    numbers = [pc.fill_null(pc.list_value_length(rows.data.column(column)), 0) for column in ("tokens", "tags")]
+    is_good = pc.and_(pc.equal(*numbers), pc.greater(numbers[0], 0))
+    row = pc.index(is_good, False).as_py()
+    if row != -1:
+        counts = [number[row].as_py() for number in numbers]
+        raise ValueError(
+            f"{place}, row {row}: {counts[0]} tokens and {counts[1]} tags; give each token one tag, and a sentence at "
+            "least one token"
+        )

@@ -143,6 +143,12 @@ def with_own_ids(sentences: Iterable[tuple[str, dict]]) -> list[dict]:
     return list(by_id.values())
 
 
+def choose(name: str, value: object, allowed: Sequence[str]) -> None:
+    """Raise ValueError unless an argument has one of the allowed values."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name}={quoted(value)}: choose one of {', '.join(allowed)}")
+
+
 def value_error(place: str, value: object, remedy: str) -> ValueError:
     """The error of a value: where it stands, what it is, what is wrong and what to do."""
     return ValueError(f"{place}: {quoted(value)} {remedy}")

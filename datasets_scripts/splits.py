@@ -1,7 +1,8 @@
 """Which texts of a data set belong to which split."""
 
 import hashlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 
 def normalize_text(text: str) -> str:
@@ -42,14 +43,38 @@ def held_out(keys: Iterable[str], fraction: float, seed: int) -> set[str]:
     Raises:
         ValueError: none would be held out, or none kept.
     """
-    ranked = sorted(set(keys), key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
-    count = round(fraction * len(ranked))
-    if not 0 < count < len(ranked):
+    distinct = ranked(keys, seed)
+    count = round(fraction * len(distinct))
+    if not 0 < count < len(distinct):
         raise ValueError(
-            f"validation_fraction={fraction} of {len(ranked)} training texts is {count}: choose one that leaves a "
+            f"validation_fraction={fraction} of {len(distinct)} training texts is {count}: choose one that leaves a "
             "text in train and in validation, or give validation data"
         )
-    return set(ranked[:count])
+    return set(distinct[:count])
+
+
+def held_out_rows(keys: Sequence[str], count: int, seed: int) -> set[str]:
+    """The keys whose rows are held out, chosen as by `held_out`: as many keys as give at least so many rows.
+
+    Args:
+        keys: (rows,) the key of each row; rows with one key stay together.
+
+    Raises:
+        ValueError: that would hold out all rows.
+    """
+    num_rows = Counter(keys)
+    chosen, num_held_out = set(), 0
+    for key in ranked(keys, seed):
+        if num_held_out >= count:
+            return chosen
+        chosen.add(key)
+        num_held_out += num_rows[key]
+    raise ValueError(f"{count} of {len(keys)} training rows are to be held out, which leaves none; give more data")
+
+
+def ranked(keys: Iterable[str], seed: int) -> list[str]:
+    """The distinct keys, those with the smallest SHA-256 of "seed:key" first."""
+    return sorted(set(keys), key=lambda key: hashlib.sha256(f"{seed}:{key}".encode()).digest())
 
 
 def hold_out(splits: dict[str, list[dict]], fraction: float, seed: int) -> dict[str, list[dict]]:
@@ -60,8 +85,15 @@ def hold_out(splits: dict[str, list[dict]], fraction: float, seed: int) -> dict[
     """
     if fraction == 0:
         return splits
-    ids = held_out((sentence["id"] for sentence in splits["train"]), fraction, seed)
+    ids = [sentence["id"] for sentence in splits["train"]]
+    return part_train(splits, ids, held_out(ids, fraction, seed))
+
+
+def part_train(
+    splits: dict[str, list[dict]], keys: Sequence[str], validation_keys: Collection[str]
+) -> dict[str, list[dict]]:
+    """Make a validation split of the training records whose keys, one for each record, are among the given ones."""
     parts = {"train": [], "validation": []}
-    for sentence in splits["train"]:
-        parts["validation" if sentence["id"] in ids else "train"].append(sentence)
-    return parts | {split: sentences for split, sentences in splits.items() if split != "train"}
+    for key, record in zip(keys, splits["train"], strict=True):
+        parts["validation" if key in validation_keys else "train"].append(record)
+    return parts | {split: records for split, records in splits.items() if split != "train"}

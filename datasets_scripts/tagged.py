@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 import datasets
 
 from .builder import TEXT, RowsBuilder
-from .source_files import files_in, named_files, quoted, value_error
+from .source_files import choose, files_in, named_files, quoted, value_error
 
 
 class Source(NamedTuple):
@@ -76,12 +76,6 @@ class TaggedBuilder(RowsBuilder):
             split: [{column: sentence[column] for column in self.info.features} for sentence in sentences]
             for split, sentences in splits.items()
         }
-
-
-def choose(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Raise ValueError unless an argument has one of the allowed values."""
-    if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name}={quoted(value)}: choose one of {', '.join(allowed)}")
 
 
 def tag_error(sentence: dict, position: int, remedy: str) -> ValueError:

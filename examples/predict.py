@@ -2,33 +2,36 @@
 
     python examples/predict.py outputs/quickstart/seed-42 "LOCATION1 is dear but safe." "Is LOCATION1 near a park?"
     python examples/predict.py outputs/quickstart/seed-42 "Camden is dear but safe." --targets Camden=LOCATION1
+    python examples/predict.py outputs/laptop14_minilm/seed-42 "The keyboard is great."
 
-A text is asked about the targets that occur in it (about all aspects, where the model has no targets).
+A classifier is asked about the targets that occur in a text (about all aspects, where it has no targets). A tagger
+finds the targets: `keyboard [4:12]` is text[4:12].
 """
 
 import warnings
 
 from absa.commands import parse, user_errors
-from absa.models import load_classifier
-from absa.predict import AskArguments, named_targets, why_not_asked
-from modeling_qacg_bert import AspectSentimentPipeline
+from absa.opinions import Opinion
+from absa.predict import AskArguments, load, named_targets
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
 
+def subject(opinion: Opinion) -> str:
+    """What an opinion is about: target, its place in the text where that is known, and aspect."""
+    place = None if opinion.target_start is None else f"[{opinion.target_start}:{opinion.target_end}]"
+    return " ".join(filter(None, (opinion.target, place, opinion.aspect)))
+
+
 def main(arguments: AskArguments):
-    model, tokenizer = load_classifier("model", arguments.model)
     targets = named_targets(arguments.targets)
-    pipe = AspectSentimentPipeline(
-        model=model, tokenizer=tokenizer, targets=targets, aspects=arguments.aspects, return_all=True
-    )
+    read = load(arguments.model, targets=targets, aspects=arguments.aspects)
     warnings.simplefilter("ignore", NoTargetWarning)  # it is said of each text
-    for text, answers in zip(arguments.texts, pipe(arguments.texts), strict=True):
+    for text, opinions in zip(arguments.texts, read(arguments.texts, **read.all_answers), strict=True):
         print(text)
-        if not answers:
-            print(f"  {why_not_asked(pipe, text, targets)}")
-        for answer in answers:
-            name = " ".join(filter(None, (answer["target"], answer["aspect"])))
-            print(f"  {name:<28} {answer['label'] or 'not read':<10} {answer['score']:.2f}")
+        if not opinions:
+            print(f"  {read.why_silent(text, targets)}")
+        for opinion in opinions:
+            print(f"  {subject(opinion):<28} {opinion.label or 'not read':<10} {opinion.score:.2f}")
 
 
 if __name__ == "__main__":

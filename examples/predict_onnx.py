@@ -23,6 +23,8 @@ def as_read(text: str, context: dict, placeholder: str) -> str:
 
 
 folder, text = Path(sys.argv[1]), sys.argv[2]
+if not (folder / "questions.json").is_file():
+    sys.exit(f"{folder} has no questions.json: give a folder that examples/export_onnx.py has made of a classifier")
 questions = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
 tokenizer.enable_truncation(questions["max_length"], strategy="only_first")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -280,21 +281,27 @@ class TaggingPipeline(TokenClassificationPipeline):
         prefix, type_ = split_tag(entity_name)
         return super().get_tag({"S": f"B-{type_}", "E": f"I-{type_}"}.get(prefix, entity_name))
 
+    def gather_pre_entities(self, *args, **kwargs) -> list[dict]:
+        """As the base class, for tokenizers of bytes too: a token may stand for a blank only, or for a part of a
+        character, which belongs to one word."""
+        entities = [
+            entity for entity in super().gather_pre_entities(*args, **kwargs) if entity["start"] < entity["end"]
+        ]
+        for before, entity in pairwise(entities):
+            entity["is_subword"] = entity["is_subword"] or entity["start"] < before["end"]
+        return entities
+
 
 def custom_pipelines_of(scheme: Scheme) -> dict[str, dict]:
     """The pipelines of this file that a model with labels of a scheme needs, as its configuration names them."""
-    pipelines = {
-        "BIEOS": {TASK: AspectTermSentimentPipeline, "token-classification": TaggingPipeline, "ner": TaggingPipeline},
-        "BIO": {TASK: AspectTermSentimentPipeline},
-        "plain": {},
-    }[scheme]
+    pipelines = {TASK: AspectTermSentimentPipeline, "token-classification": TaggingPipeline, "ner": TaggingPipeline}
     return {
         task: {
             "impl": f"pipeline_global_context.{pipeline.__name__}",
             "pt": ["AutoModelForTokenClassification"],
             "type": "text",
         }
-        for task, pipeline in pipelines.items()
+        for task, pipeline in (pipelines.items() if scheme != "plain" else ())
     }
 
 

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
     AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
     AutoTokenizer,
     BertConfig,
     BertForMaskedLM,
@@ -22,6 +23,7 @@ from transformers import (
 
 from absa import models
 from absa.tasks.classification import describe
+from modeling_global_context import labels_of
 from modeling_qacg_bert import Contexts
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
@@ -116,6 +118,60 @@ def make_checkpoint(tiny_classifier: Path, tmp_path_factory) -> Callable[..., Pa
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def make_tagger(tiny_bert: Path, tmp_path_factory) -> Callable[..., Path]:
+    """A checkpoint of a tagger as if trained, to the eye: it finds something in most texts."""
+
+    def make(labels: list[str]) -> Path:
+        named = {"id2label": dict(enumerate(labels)), "label2id": {label: n for n, label in enumerate(labels)}}
+        config = models.build_config("global_context", str(tiny_bert), named, overrides="lstm_size=12")
+        torch.manual_seed(0)
+        model = models.load_model(str(tiny_bert), config, "sdpa", auto_class=AutoModelForTokenClassification)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += 0.3 * torch.randn_like(parameter)
+            model.classifier.bias[[n for n, label in enumerate(labels) if label.startswith(("B-", "S-"))]] += 2
+        folder = tmp_path_factory.mktemp("tagger")
+        model.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_tagger(make_tagger) -> Path:
+    """A checkpoint of a tagger of aspect terms."""
+    return make_tagger(labels_of("BIEOS", ["POS", "NEG", "NEU"]))
+
+
+@pytest.fixture(scope="session")
+def tiny_laptop14(tmp_path_factory) -> Path:
+    """Sixteen sentences a split in the format of E2E-ABSA, one aspect term each."""
+    folder = tmp_path_factory.mktemp("tiny_e2e_absa")
+    (folder / "laptop14").mkdir()
+    for number, split in enumerate(("train", "dev", "test")):
+        lines = []
+        for i in range(16):
+            word, (_, sentiment) = list(OPINIONS.items())[(i + number) % 8]
+            text, tag = f"{split} {i}: the price is {word}", f"T-{sentiment[:3].upper()}"
+            tokens = [f"{token}={tag if token == 'price' else 'O'}" for token in text.replace(":", "").split()]
+            lines.append(f"{text}####{' '.join(tokens)}")
+        (folder / "laptop14" / f"{split}.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished_tagger(tmp_path_factory, tiny_bert: Path, tiny_laptop14: Path, run_script) -> Path:
+    """A run of a tagger."""
+    folder = tmp_path_factory.mktemp("finished_tagger") / "run"
+    words = ("configuration/recipes/laptop14_minilm.yaml", "--model_name_or_path", tiny_bert)
+    words += ("--config_overrides", "lstm_size=12", "--data_dir", tiny_laptop14, "--learning_rate", "1e-2")
+    words += ("--new_learning_rate", "1e-2", "--bf16", "false", "--output_dir", folder)
+    run_script("examples/run_absa.py", *words)
+    return folder
 
 
 @pytest.fixture(scope="session")
@@ -219,20 +275,22 @@ def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]
 def stranger(tmp_path_factory) -> Callable[..., tuple[dict, dict[str, torch.Tensor]]]:
     """Loads a checkpoint as someone without our packages does, with an empty cache: see stranger.py."""
 
-    def load(checkpoint: str | Path, batch: dict[str, torch.Tensor], texts: list[str], environment=None, **loading):
+    def load(
+        checkpoint: str | Path, batch: dict[str, torch.Tensor], auto_class: type, pipelines: dict, texts: list[str]
+    ):
         folder = tmp_path_factory.mktemp("stranger")
         save_file(batch, folder / "batch.safetensors")
-        variables = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **(environment or {})}
+        options = {"auto_class": auto_class.__name__, "pipelines": pipelines, "texts": texts}
+        (folder / "options.json").write_text(json.dumps(options))
+        variables = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
         variables |= {"HF_HOME": str(folder / "home"), "HF_MODULES_CACHE": str(folder / "modules")}
-        options = json.dumps({"texts": texts, "loading": loading})
-        script = Path(__file__).with_name("stranger.py")
         finished = subprocess.run(
-            [sys.executable, script, checkpoint, folder / "batch.safetensors", folder, options],
+            [sys.executable, Path(__file__).with_name("stranger.py"), checkpoint, folder],
             cwd=folder,
             env=variables,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=900,
         )
         assert finished.returncode == 0, finished.stderr[-4000:]
         return json.loads((folder / "results.json").read_text()), load_file(folder / "results.safetensors")

@@ -4,10 +4,13 @@ import ast
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from datasets import Dataset
@@ -15,7 +18,9 @@ from torch.nn.functional import pad
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
     AutoTokenizer,
+    Pipeline,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     Trainer,
@@ -25,8 +30,10 @@ from transformers.dynamic_module_utils import get_relative_import_files
 
 import absa
 from absa.hub import PublishArguments, stage_model
-from absa.models import classifier_of, takes
+from absa.models import takes
+from absa.opinions import Opinion
 from absa.tasks.classification import describe
+from modeling_global_context import AspectTermSentimentPipeline, TaggingPipeline, labels_of
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,38 +46,98 @@ TINY_BERT = {
     # Weights large enough for differences to show.
     "initializer_range": 0.2,
 }
+TEXTS = ["LOCATION1 is safe but dear", "LOCATION2 and LOCATION1 is far", "nothing"]
 CONTEXTS = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))
 LABELS = ["none", "positive", "negative"]
-TEXTS = ["LOCATION1 is safe but dear", "LOCATION2 and LOCATION1 is far", "nothing"]
 
 
 @dataclass(frozen=True)
 class Family:
-    """A model_type, the folder of its code, and a tiny configuration.
+    """A model_type, the folder of its code, and a tiny model of it.
 
     Args:
+        config: fields of the tiny model's configuration, with those that a data set decides. The tests set the size of
+            the vocabulary.
+        auto_class: the Auto class of the task.
+        pipelines: of a checkpoint, the first of them that of `absa.load`: the class by the name of the task, and
+            parameters of a call for as many answers as there can be.
+        check_opinions: fails for opinions that cannot be what the tiny model says of `TEXTS`.
+        unlearned: ends of the names of parameters that no output depends on.
         imports: what a file of the folder imports beside torch, transformers and the standard library.
         at_import: what a file calls or decorates with when it is imported, beside what is allowed to all.
+        name: of these tests; the model_type, where a family has one line only.
     """
 
     model_type: str
     package: str
     config: dict[str, Any]
+    auto_class: type
+    pipelines: dict[str, tuple[type[Pipeline], dict[str, Any]]]
+    check_opinions: Callable[[list[list[Opinion]]], None]
+    unlearned: tuple[str, ...] = ()
     imports: dict[str, set[str]] = field(default_factory=dict)
     at_import: dict[str, set[str]] = field(default_factory=dict)
+    name: str = ""
 
     @property
     def code(self) -> list[Path]:
         return sorted((ROOT / self.package).glob(f"*_{self.package.removeprefix('modeling_')}.py"))
 
 
+def check_opinions_of_contexts(opinions: list[list[Opinion]]):
+    assert [len(of_text) for of_text in opinions] == [4, 8, 0]
+    for opinion in opinions[0]:
+        assert (opinion.text_id, opinion.target) == (0, "LOCATION1")
+        assert opinion.aspect in CONTEXTS.aspects
+        assert list(opinion.probabilities) == LABELS
+        assert opinion.score == max(opinion.probabilities.values()) == opinion.probabilities[opinion.label]
+
+
+def check_opinions_of_terms(opinions: list[list[Opinion]]):
+    assert sum(map(len, opinions)) > 2
+    for number, of_text in enumerate(opinions):
+        for opinion in of_text:
+            assert opinion.text_id == number
+            assert TEXTS[number][opinion.target_start : opinion.target_end] == opinion.target != ""
+            assert opinion.aspect is None
+            assert list(opinion.probabilities) == ["good", "negative", "none"]
+            probabilities = {label: opinion.probabilities[label] for label in ("good", "negative")}
+            assert opinion.score == max(probabilities.values()) == probabilities[opinion.label]
+
+
 TRITON, CAPTUM = "triton_qacg_bert.py", "relevance_qacg_bert.py"
 KERNELS = {"re.sub", "_forward.register_autograd", "_jit", "torch.library.custom_op"}
 KERNELS |= {"_forward.register_fake", "_backward.register_fake"}
-QACG = {"imports": {TRITON: {"triton"}, CAPTUM: {"captum"}}, "at_import": {TRITON: KERNELS}}
+QACG = {
+    "package": "modeling_qacg_bert",
+    "config": {**TINY_BERT, **describe(CONTEXTS, LABELS), "context_initializer_range": 0.2},
+    "auto_class": AutoModelForSequenceClassification,
+    "pipelines": {"aspect-sentiment": (AspectSentimentPipeline, {"return_all": True})},
+    "check_opinions": check_opinions_of_contexts,
+    "imports": {TRITON: {"triton"}, CAPTUM: {"captum"}},
+    "at_import": {TRITON: KERNELS},
+}
+TAGS = labels_of("BIEOS", ["POS", "NEG"])
+TINY_TAGGER = {"lstm_size": 12, "id2label": dict(enumerate(TAGS)), "polarities": {"POS": "good", "NEG": "negative"}}
+TINY_TAGGER |= {"label2id": {label: number for number, label in enumerate(TAGS)}, "initializer_range": 0.3}
+TAGGER = {
+    "model_type": "global_context",
+    "package": "modeling_global_context",
+    "auto_class": AutoModelForTokenClassification,
+    "pipelines": {
+        "aspect-term-sentiment": (AspectTermSentimentPipeline, {}),
+        "token-classification": (TaggingPipeline, {"aggregation_strategy": "first"}),
+        "ner": (TaggingPipeline, {"aggregation_strategy": "simple"}),
+    },
+    "check_opinions": check_opinions_of_terms,
+    # To add a number to all scores before a softmax changes nothing.
+    "unlearned": ("attention.self.key.bias",),
+}
 FAMILIES = [
-    Family("qacg_bert", "modeling_qacg_bert", {**TINY_BERT, "context_initializer_range": 0.2}, **QACG),
-    Family("cg_bert", "modeling_qacg_bert", {**TINY_BERT, "context_initializer_range": 0.2}, **QACG),
+    Family("qacg_bert", **QACG),
+    Family("cg_bert", **QACG),
+    Family(**TAGGER, config={**TINY_TAGGER, "encoder_config": {"model_type": "bert", **TINY_BERT}}),
+    Family(**TAGGER, config={**TINY_TAGGER, "embedding_size": 10, "crf": True}, name="global_context-words-crf"),
 ]
 
 # Builtins, modules and attributes that open files or sockets, start processes or run text as code.
@@ -90,7 +157,7 @@ AT_IMPORT = {
 }
 
 
-@pytest.fixture(params=FAMILIES, ids=lambda family: family.model_type, scope="module")
+@pytest.fixture(params=FAMILIES, ids=lambda family: family.name or family.model_type, scope="module")
 def family(request: pytest.FixtureRequest) -> Family:
     return request.param
 
@@ -102,23 +169,19 @@ def tokenizer(tiny_bert: Path) -> PreTrainedTokenizerBase:
 
 @pytest.fixture
 def model(family: Family, tokenizer) -> PreTrainedModel:
-    """A classifier in evaluation mode, always with the same weights, biases included."""
+    """A model with a head in evaluation mode, always with the same weights, biases included."""
     torch.manual_seed(0)
-    config = AutoConfig.for_model(
-        family.model_type,
-        vocab_size=len(tokenizer),
-        calibration_temperature=1.5,
-        **describe(CONTEXTS, LABELS),
-        **family.config,
-    )
-    model = classifier_of(family.model_type)._from_config(config, attn_implementation="eager")
+    config = AutoConfig.for_model(family.model_type, calibration_temperature=1.5, **family.config)
+    config.get_text_config().vocab_size = len(tokenizer)
+    model = family.auto_class.from_config(config, attn_implementation="eager")
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if name.endswith("bias"):
+            if "bias" in name:
                 parameter.normal_(std=0.1)
     return model.eval()
 
 
+@torch.no_grad()
 def make_batch(model: PreTrainedModel, batch_size: int = 3, length: int = 7) -> dict[str, torch.Tensor]:
     """Random inputs, all those that the model takes, and labels."""
     generator = torch.Generator().manual_seed(1)
@@ -127,13 +190,14 @@ def make_batch(model: PreTrainedModel, batch_size: int = 3, length: int = 7) -> 
         return torch.randint(low, high, shape, generator=generator)
 
     batch = {
-        "input_ids": draw(5, model.config.vocab_size, batch_size, length),
+        "input_ids": draw(5, model.config.get_text_config().vocab_size, batch_size, length),
         "attention_mask": torch.ones(batch_size, length, dtype=torch.long),
         "token_type_ids": draw(0, 2, batch_size, length),
         "context_ids": draw(0, len(CONTEXTS), batch_size),
-        "labels": draw(0, len(LABELS), batch_size),
     }
-    return {name: value for name, value in batch.items() if takes(model, name)}
+    batch = {name: value for name, value in batch.items() if takes(model, name)}
+    logits = model(**batch).logits  # of each text, or of each of its tokens
+    return {**batch, "labels": draw(0, logits.shape[-1], *logits.shape[:-1])}
 
 
 def test_configuration_survives_a_round_trip(model, tmp_path: Path):
@@ -141,12 +205,12 @@ def test_configuration_survives_a_round_trip(model, tmp_path: Path):
     loaded = AutoConfig.from_pretrained(tmp_path)
     assert type(loaded) is type(model.config)
     assert loaded.to_diff_dict() == model.config.to_diff_dict()
-    assert loaded.id2label == dict(enumerate(LABELS))
+    assert loaded.id2label == model.config.id2label
 
 
-def test_classifier_survives_a_round_trip(model, tmp_path: Path):
+def test_classifier_survives_a_round_trip(family: Family, model, tmp_path: Path):
     model.save_pretrained(tmp_path)
-    loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path)
+    loaded = family.auto_class.from_pretrained(tmp_path)
     assert type(loaded) is type(model)
     expected = model.state_dict()
     assert loaded.state_dict().keys() == expected.keys()
@@ -166,9 +230,13 @@ def test_padding_changes_no_state_of_a_token(model, side: str):
     if takes(model.base_model, "position_ids"):
         padded["position_ids"] = (padded["attention_mask"].cumsum(-1) - 1).clamp(min=0)
     torch.testing.assert_close(model.base_model(**padded).last_hidden_state[:, tokens], expected)
+    expected = model(**batch).logits
     if side == "right":
         padded.pop("position_ids", None)  # as they are without padding
-        torch.testing.assert_close(model(**padded).logits, model(**batch).logits)
+    if expected.dim() > 2:  # of tokens
+        torch.testing.assert_close(model(**padded).logits[:, tokens], expected)
+    elif side == "right":
+        torch.testing.assert_close(model(**padded).logits, expected)
 
 
 @torch.no_grad()
@@ -181,23 +249,27 @@ def test_the_order_of_a_batch_changes_no_answer(model):
     torch.testing.assert_close(model(**alone).logits, model(**batch).logits[:1])
 
 
-def test_every_parameter_gets_a_gradient(model):
+def test_every_parameter_gets_a_gradient(family: Family, model):
     model(**make_batch(model)).loss.backward()
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
-        assert parameter.grad.abs().max() > 0, name
+        assert name.endswith(family.unlearned) or parameter.grad.abs().max() > 0, name
 
 
-def test_answers_are_opinions(model, tokenizer, tmp_path: Path):
+def test_answers_are_opinions(family: Family, model, tokenizer, tmp_path: Path):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    opinions = absa.load(str(tmp_path), return_all=True)(TEXTS)
-    assert [len(of_text) for of_text in opinions] == [4, 8, 0]
-    for opinion in opinions[0]:
-        assert (opinion.text_id, opinion.target) == (0, "LOCATION1")
-        assert opinion.aspect in CONTEXTS.aspects
-        assert list(opinion.probabilities) == LABELS
-        assert opinion.score == max(opinion.probabilities.values()) == opinion.probabilities[opinion.label]
+    _, parameters = next(iter(family.pipelines.values()))
+    family.check_opinions(absa.load(str(tmp_path))(TEXTS, **parameters))
+
+
+def assert_same_answers(given: list[list[dict]], expected: list[list[dict]]):
+    assert [len(answers) for answers in given] == [len(answers) for answers in expected]
+    for one, other in zip(chain(*given), chain(*expected), strict=True):
+        assert one.keys() == other.keys()
+        for key, value in other.items():
+            is_approximate = isinstance(value, dict | float | np.floating)
+            assert one[key] == (pytest.approx(value, abs=1e-6) if is_approximate else value), key
 
 
 @pytest.mark.parametrize(
@@ -208,7 +280,7 @@ def test_answers_are_opinions(model, tokenizer, tmp_path: Path):
         pytest.param("pipeline", marks=pytest.mark.slow),
     ],
 )
-def test_a_stranger_gets_what_was_saved(model, tokenizer, written_by: str, stranger, tmp_path: Path):
+def test_a_stranger_gets_what_was_saved(family: Family, model, tokenizer, written_by: str, stranger, tmp_path: Path):
     """Another process and folder, an empty cache of code, no package of ours."""
     checkpoint = tmp_path / "saved"
     if written_by == "trainer":
@@ -219,31 +291,33 @@ def test_a_stranger_gets_what_was_saved(model, tokenizer, written_by: str, stran
         ).train()
         checkpoint /= "checkpoint-2"
         model.eval()
-    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    pipes = {task: found(model=model, tokenizer=tokenizer) for task, (found, _) in family.pipelines.items()}
     if written_by == "pipeline":
-        pipe.save_pretrained(checkpoint)
+        next(iter(pipes.values())).save_pretrained(checkpoint)
     elif written_by == "save_pretrained":
         model.save_pretrained(checkpoint)
         tokenizer.save_pretrained(checkpoint)
     batch = make_batch(model)
     del batch["labels"]
-    report, tensors = stranger(checkpoint, batch, TEXTS)
-    name = type(model).__name__.removesuffix("ForSequenceClassification")
-    assert report["classes"] == [f"{name}Config", type(model).__name__, f"{name}Model", "AspectSentimentPipeline"]
+    parameters = {task: of_call for task, (_, of_call) in family.pipelines.items()}
+    report, tensors = stranger(checkpoint, batch, family.auto_class, parameters, TEXTS)
+    classes = [type(one).__name__ for one in (model.config, model, model.base_model)]
+    assert report["classes"] == classes + 2 * [type(pipe).__name__ for pipe in pipes.values()]
     assert report["packages"] == ["transformers_modules"]
     # Bit by bit it is compared with what the same file gives here: the last bits of a product depend on where in
     # memory a weight begins, which is another place for a weight that was trained than for one that was loaded.
     loaded = type(model).from_pretrained(checkpoint, attn_implementation="eager")
     with torch.no_grad():
-        assert torch.equal(tensors["logits"], loaded(**batch).logits)
-        assert torch.equal(tensors["pooler_output"], loaded.base_model(**batch).pooler_output)
+        expected = {f"headless.{name}": value for name, value in loaded.base_model(**batch).items()}
+        expected["logits"] = loaded(**batch).logits
+        assert tensors.keys() == expected.keys()
+        for name, tensor in expected.items():
+            assert torch.equal(tensors[name], tensor), name
         torch.testing.assert_close(tensors["logits"], model(**batch).logits)
     assert report["answers"] == report["answers_of_what_was_saved_again"]
-    for given, expected in zip(report["answers"], pipe(TEXTS, return_all=True), strict=True):
-        assert [answer["label"] for answer in given] == [answer["label"] for answer in expected]
-        for one, other in zip(given, expected, strict=True):
-            assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
-    assert [len(answers) for answers in report["answers"]] == [4, 8, 0]
+    for task, answers in report["answers"].items():
+        assert sum(map(len, answers)) > 2
+        assert_same_answers(answers, pipes[task](TEXTS, **parameters[task]))
 
 
 def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Path):
@@ -255,16 +329,17 @@ def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Pat
     reached = get_relative_import_files(ROOT / family.package / f"{family.package}.py")
     assert {Path(file).name for file in reached} | {f"{family.package}.py"} == set(names)
     config = json.loads((tmp_path / "config.json").read_text())
-    name = type(model).__name__.removesuffix("ForSequenceClassification")
     # For all heads: with only the saved one, AutoModel could not load it.
     assert {auto: value.rpartition(".")[2] for auto, value in config["auto_map"].items()} == {
-        "AutoConfig": f"{name}Config",
-        "AutoModel": f"{name}Model",
-        "AutoModelForSequenceClassification": type(model).__name__,
+        "AutoConfig": type(model.config).__name__,
+        "AutoModel": type(model.base_model).__name__,
+        family.auto_class.__name__: type(model).__name__,
     }
-    (pipeline,) = config["custom_pipelines"].values()
-    module, _, class_name = pipeline["impl"].partition(".")
-    assert hasattr(importlib.import_module(f"{family.package}.{module}"), class_name)
+    assert config["custom_pipelines"].keys() == family.pipelines.keys()
+    for task, pipeline in config["custom_pipelines"].items():
+        module, _, class_name = pipeline["impl"].partition(".")
+        pipeline_class, _ = family.pipelines[task]
+        assert getattr(importlib.import_module(f"{family.package}.{module}"), class_name) is pipeline_class
 
 
 def test_what_is_staged_for_the_hub_is_the_model(family: Family, model, tokenizer, tmp_path: Path):
@@ -275,7 +350,7 @@ def test_what_is_staged_for_the_hub_is_the_model(family: Family, model, tokenize
     stage_model(tmp_path / "checkpoint", tmp_path / "staged", PublishArguments("model", "checkpoint", "alice/model"))
     assert {file.name for file in family.code} <= {path.name for path in (tmp_path / "staged").iterdir()}
     assert "alice/model" in (tmp_path / "staged" / "README.md").read_text()
-    opinions = [absa.load(str(tmp_path / name))(TEXTS[0]) for name in ("checkpoint", "staged")]
+    opinions = [absa.load(str(tmp_path / name))(TEXTS) for name in ("checkpoint", "staged")]
     assert opinions[0] == opinions[1]
 
 

@@ -1,9 +1,10 @@
 """What a stranger does with a checkpoint: run in a process of its own, where none of our packages can be imported.
 
-    python stranger.py CHECKPOINT BATCH.safetensors RESULTS_FOLDER JSON
+    python stranger.py CHECKPOINT FOLDER
 
-CHECKPOINT is a folder or Hub id. JSON holds `texts` for the pipeline and keyword arguments for all that loads, as
-`loading`. Writes results.json and results.safetensors.
+CHECKPOINT is a folder or Hub id. FOLDER holds batch.safetensors and options.json: `auto_class`, the name of the Auto
+class of the task; `pipelines`, parameters of a call by the name of the pipeline; and `texts` for these. Writes
+results.json and results.safetensors into it.
 """
 
 import json
@@ -15,11 +16,12 @@ class NotInstalled:
     """Hides our packages, which are installed where tests run."""
 
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("absa", "modeling_qacg_bert", "modeling_global_context", "datasets_scripts"):
+        package = name.partition(".")[0]
+        if package in ("absa", "datasets_scripts") or package.startswith("modeling_"):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
-def main(checkpoint: str, batch_file: str, results: str, options: str):
+def main(checkpoint: str, folder: str):
     sys.meta_path.insert(0, NotInstalled())
     try:
         import modeling_qacg_bert  # noqa: F401  # it must fail
@@ -29,34 +31,40 @@ def main(checkpoint: str, batch_file: str, results: str, options: str):
         sys.exit("the package can be imported: this would prove nothing")
 
     import torch
+    import transformers
     from safetensors.torch import load_file, save_file
-    from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
+    from transformers import AutoConfig, AutoModel, AutoTokenizer, pipeline
 
     torch.set_num_threads(1)
-    options = json.loads(options)
-    batch = load_file(batch_file)
-    loading = {"trust_remote_code": True, **options["loading"]}
-    config = AutoConfig.from_pretrained(checkpoint, **loading)
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint, attn_implementation="eager", **loading)
-    headless = AutoModel.from_pretrained(checkpoint, attn_implementation="eager", **loading)
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint, **loading)
-    pipe = pipeline("aspect-sentiment", model=checkpoint, **loading)
+    folder = Path(folder)
+    options = json.loads((folder / "options.json").read_text())
+    batch = load_file(folder / "batch.safetensors")
+    config = AutoConfig.from_pretrained(checkpoint, trust_remote_code=True)
+    model, headless = (
+        auto_class.from_pretrained(checkpoint, attn_implementation="eager", trust_remote_code=True)
+        for auto_class in (getattr(transformers, options["auto_class"]), AutoModel)
+    )
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=True)
     with torch.no_grad():
-        tensors = {"logits": model(**batch).logits, "pooler_output": headless(**batch).pooler_output}
-    save_file(tensors, Path(results) / "results.safetensors")
+        tensors = {f"headless.{name}": value for name, value in headless(**batch).items()}
+        tensors["logits"] = model(**batch).logits
+    save_file(tensors, folder / "results.safetensors")
 
-    saved_again = Path(results) / "again"
+    saved_again = folder / "again"
     model.save_pretrained(saved_again)
     tokenizer.save_pretrained(saved_again)
-    second = pipeline("aspect-sentiment", model=str(saved_again), trust_remote_code=True)
-    everything = (config, model, headless, pipe)
+    everything, answers = [config, model, headless], {}
+    for name in (checkpoint, str(saved_again)):
+        pipes = {task: pipeline(task, model=name, trust_remote_code=True) for task in options["pipelines"]}
+        answers[name] = {task: pipes[task](options["texts"], **options["pipelines"][task]) for task in pipes}
+        everything += pipes.values()
     report = {
         "classes": [type(one).__name__ for one in everything],
         "packages": sorted({type(one).__module__.partition(".")[0] for one in everything}),
-        "answers": pipe(options["texts"], return_all=True),
-        "answers_of_what_was_saved_again": second(options["texts"], return_all=True),
+        "answers": answers[checkpoint],
+        "answers_of_what_was_saved_again": answers[str(saved_again)],
     }
-    (Path(results) / "results.json").write_text(json.dumps(report))
+    (folder / "results.json").write_text(json.dumps(report, default=float))  # of NumPy's numbers
 
 
 if __name__ == "__main__":

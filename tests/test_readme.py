@@ -1,6 +1,7 @@
 """The documents: snippets print what is said, commands run, links lead somewhere, and promised tests exist."""
 
 import doctest
+import os
 import re
 import shlex
 from pathlib import Path
@@ -79,6 +80,31 @@ def test_annotation_as_the_documents_show_it(tiny_classifier: Path, tmp_path: Pa
     assert re.findall(r"`(\w+)`", described) == rows.columns.tolist()
 
 
+FAMILY_OF_THE_PAGE = """
+import runpy, sys
+import absa, absa.models, modeling_toy
+absa.models.FAMILIES["toy"] = "modeling_toy"
+sys.argv = ["examples/run_absa.py", *sys.argv[1:]]
+runpy.run_path("examples/run_absa.py", run_name="__main__")
+read = absa.load(sys.argv[sys.argv.index("--output_dir") + 1] + "/seed-42")
+print([type(read.pipe.model).__name__, len(read("LOCATION1 is safe", return_all=True))])
+"""
+
+
+def test_the_family_of_the_page_trains_and_answers(recipe: Path, tmp_path: Path, run_script, monkeypatch):
+    files = re.findall(r"```python\n# (modeling_toy/\w+\.py)\n(.*?)```", text_of("docs/adding_a_family.md"), re.DOTALL)
+    assert len(files) == 3
+    (tmp_path / "modeling_toy").mkdir()
+    for name, code in files:
+        (tmp_path / name).write_text(code, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
+    quick = ("--model_type=toy", "--max_steps=2", "--eval_steps=1", "--save_steps=1", "--eval_strategy=steps")
+    run = run_script(
+        "-c", FAMILY_OF_THE_PAGE, recipe, *quick, "--save_strategy=steps", "--output_dir", tmp_path / "run"
+    )
+    assert run.stdout.splitlines()[-1] == "['ToyForSequenceClassification', 4]"
+
+
 def links() -> list[tuple[str, str]]:
     """The documents and the places in the repo that they link to."""
     found = {(name, link) for name in DOCUMENTS for link in re.findall(r"\]\((?!http)([^)]+)\)", text_of(name))}
@@ -97,7 +123,8 @@ def test_links_lead_somewhere(name: str, link: str):
 
 @pytest.mark.parametrize("name", [name for name in DOCUMENTS if name != "CHANGELOG.md"])
 def test_files_that_are_named_exist(name: str):
-    folders = "absa|benchmarks|configuration|datasets_scripts|docs|examples|modeling_qacg_bert|study|tests"
+    folders = "absa|benchmarks|configuration|datasets_scripts|docs|examples|study|tests"
+    folders += "|modeling_qacg_bert|modeling_global_context"
     for file in re.findall(rf"(?<![\w/])(?:{folders})/[\w/.-]+\.(?:json|jsonl|md|py|txt|yaml)\b", text_of(name)):
         assert (ROOT / file).is_file(), file
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from absa.metrics.bootstrap import with_bounds
-from absa.metrics.ratios import NO_GOLD, presence_figures, share
-from absa.metrics.rows import is_sequence, is_text, numbered, shorten, sorted_rows
+from absa.metrics.ratios import NO_GOLD, label_f1s, macro_f1, presence_figures, share
+from absa.metrics.rows import check_label_names, numbered, shorten, sorted_rows
 
 
 def absa_scores(
@@ -47,7 +47,12 @@ def absa_scores(
     Raises:
         ValueError: no rows, rows or labels that are not as described above, or a `none_label` that is no label.
     """
-    _check_label_names(label_names, none_label)
+    check_label_names(label_names)
+    if none_label is not None and not (isinstance(none_label, str) and none_label in list(label_names)):
+        raise ValueError(
+            f"none_label={shorten(none_label)} is not one of the labels {shorten(list(label_names))}: name the label "
+            "of an aspect that is not present, or give None if every row has a sentiment."
+        )
     rows = sorted_rows(ids, targets, aspects, labels, probabilities, label_names)
     none = None if none_label is None else list(label_names).index(none_label)
     aspects, aspect_of = numbered(aspect for *_, aspect in rows.keys)
@@ -65,7 +70,7 @@ def absa_scores(
         figures = {
             "strict_accuracy": float(group_right[index][first_of_group[index]].mean()),
             "accuracy": float(right[index].mean()),
-            "macro_f1": _macro_f1(rows.labels[index], predicted[index], len(label_names)),
+            "macro_f1": macro_f1(label_f1s(rows.labels[index], predicted[index], len(label_names))),
         }
         if none is not None:
             figures |= presence_figures("presence_", present[index], predicted[index] != none)
@@ -77,24 +82,3 @@ def absa_scores(
         return figures
 
     return with_bounds(figures_of, [key[0] for key in rows.keys], bootstrap, seed)
-
-
-def _check_label_names(label_names: Sequence[str] | None, none_label: str | None) -> None:
-    """Raise ValueError unless `label_names` are two or more labels without repeats, with `none_label` unless None."""
-    names = list(label_names) if is_sequence(label_names) else []
-    if len(names) < 2 or not all(map(is_text, names)) or len(set(names)) < len(names):
-        raise ValueError(
-            f"labels={shorten(label_names)}: name two or more labels, each once, strings in the order of the "
-            "probabilities, for example ['none', 'positive', 'negative']."
-        )
-    if none_label is not None and not (isinstance(none_label, str) and none_label in names):
-        raise ValueError(
-            f"none_label={shorten(none_label)} is not one of the labels {shorten(names)}: name the label of an aspect "
-            "that is not present, or give None if every row has a sentiment."
-        )
-
-
-def _macro_f1(gold: np.ndarray, predicted: np.ndarray, num_labels: int) -> float:
-    hits = np.bincount(gold[gold == predicted], minlength=num_labels)
-    either = np.bincount(gold, minlength=num_labels) + np.bincount(predicted, minlength=num_labels)
-    return float((2 * hits[either > 0] / either[either > 0]).mean())

@@ -51,6 +51,22 @@ def presence_figures(prefix: str, gold: np.ndarray, predicted: np.ndarray) -> di
     }
 
 
+def label_f1s(gold: np.ndarray, predicted: np.ndarray, num_labels: int) -> np.ndarray:
+    """(labels,) F1 of each label, 2 * right / (gold + predicted); NaN of a label that occurs on neither side.
+
+    Args:
+        gold, predicted: (rows,) label ids.
+    """
+    right = np.bincount(gold[gold == predicted], minlength=num_labels)
+    either = np.bincount(gold, minlength=num_labels) + np.bincount(predicted, minlength=num_labels)
+    return np.divide(2 * right, either, out=np.full(num_labels, np.nan), where=either > 0)
+
+
+def macro_f1(f1s: np.ndarray) -> float:
+    """Mean of `label_f1s` over the labels that occur, as scikit-learn's default."""
+    return float(f1s[~np.isnan(f1s)].mean())
+
+
 def roc_auc(name: str, positive: np.ndarray, scores: np.ndarray) -> float:
     """Area under the ROC curve: the probability that a positive scores above a negative, ties counting half.
 

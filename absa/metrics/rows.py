@@ -19,7 +19,7 @@ Key = tuple[str, str, str]
 
 
 class Rows(NamedTuple):
-    """Checked rows, sorted by key, so that sums do not depend on the order in which rows were given."""
+    """Checked rows."""
 
     keys: list[Key]
     labels: np.ndarray  # (rows,) int64, index into the label names
@@ -95,7 +95,22 @@ def plain_rows(side: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 
 def sorted_rows(ids, targets, aspects, labels, probabilities, label_names: Sequence[str]) -> Rows:
-    """Check parallel sequences of rows and sort them by (id, target, aspect).
+    """Check parallel sequences of rows and sort them by (id, target, aspect), so that sums do not depend on the order.
+
+    Args:
+        ids, targets, aspects, labels, probabilities, label_names: see `checked_rows`.
+
+    Raises:
+        ValueError: as `checked_rows`; also a key that is given twice.
+    """
+    keys, label_ids, distributions = checked_rows(ids, targets, aspects, labels, probabilities, label_names)
+    _check_unique("rows", keys)
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return Rows([keys[row] for row in order], label_ids[order], distributions[order])
+
+
+def checked_rows(ids, targets, aspects, labels, probabilities, label_names: Sequence[str]) -> Rows:
+    """Check parallel sequences of rows; they keep their order, and may share a key.
 
     Args:
         ids, targets, aspects, labels: (rows,) strings.
@@ -104,8 +119,8 @@ def sorted_rows(ids, targets, aspects, labels, probabilities, label_names: Seque
         label_names: (labels,) the labels that may occur.
 
     Raises:
-        ValueError: no rows, no sequences, unequal lengths, a key that is not three strings or is given twice, an
-            unknown label, or probabilities that are not a distribution over `label_names`.
+        ValueError: no rows, no sequences, unequal lengths, a key that is not three strings, an unknown label, or
+            probabilities that are not a distribution over `label_names`.
     """
     columns = {"ids": ids, "targets": targets, "aspects": aspects, "labels": labels, "probabilities": probabilities}
     for name, column in columns.items():
@@ -117,7 +132,7 @@ def sorted_rows(ids, targets, aspects, labels, probabilities, label_names: Seque
     if not lengths["ids"]:
         raise ValueError("there are no rows: a score needs at least one prediction and one reference.")
     keys = list(zip(ids, targets, aspects, strict=True))
-    _check_keys("rows", keys)
+    _check_texts("rows", keys)
     number_of = {name: number for number, name in enumerate(label_names)}
     for key, label in zip(keys, labels, strict=True):
         if not isinstance(label, str) or label not in number_of:
@@ -125,9 +140,17 @@ def sorted_rows(ids, targets, aspects, labels, probabilities, label_names: Seque
                 f"unknown label {shorten(label)} for {shorten(key)}: use one of {shorten(list(label_names))}."
             )
     label_ids = np.array([number_of[label] for label in labels])
-    distributions = _distributions(keys, probabilities, label_names)
-    order = sorted(range(len(keys)), key=keys.__getitem__)
-    return Rows([keys[row] for row in order], label_ids[order], distributions[order])
+    return Rows(keys, label_ids, _distributions(keys, probabilities, label_names))
+
+
+def check_label_names(label_names: Sequence[str] | None) -> None:
+    """Raise ValueError unless `label_names` are two or more labels without repeats."""
+    names = list(label_names) if is_sequence(label_names) else []
+    if len(names) < 2 or not all(map(is_text, names)) or len(set(names)) < len(names):
+        raise ValueError(
+            f"labels={shorten(label_names)}: name two or more labels, each once, strings in the order of the "
+            "probabilities, for example ['none', 'positive', 'negative']."
+        )
 
 
 def _by_key(side: str, rows: Sequence[Mapping[str, Any]]) -> dict[Key, Any]:
@@ -143,21 +166,27 @@ def _by_key(side: str, rows: Sequence[Mapping[str, Any]]) -> dict[Key, Any]:
                 f"give a dict with {[*fields]}."
             )
     keys = [tuple(row[name] for name in KEY_FIELDS) for row in rows]
-    _check_keys(side, keys)
+    _check_texts(side, keys)
+    _check_unique(side, keys)
     return dict(zip(keys, (row[fields[-1]] for row in rows), strict=True))
 
 
-def _check_keys(side: str, keys: Iterable[tuple]) -> None:
-    seen = set()
+def _check_texts(side: str, keys: Iterable[tuple]) -> None:
     for number, key in enumerate(keys):
         if not all(map(is_text, key)):
             raise ValueError(
                 f"{side}[{number}]: the key {shorten(key)} must be three strings {KEY_FIELDS} without half surrogate "
                 "pairs; use '' for no target."
             )
+
+
+def _check_unique(side: str, keys: Iterable[Key]) -> None:
+    seen = set()
+    for number, key in enumerate(keys):
         if key in seen:
             raise ValueError(
-                f"{side}[{number}]: the key {shorten(key)} {KEY_FIELDS} is given twice: keep one row for each key."
+                f"{side}[{number}]: the key {shorten(key)} {KEY_FIELDS} is given twice: keep one row for each key; "
+                "behind a target that a text names twice, write its place."
             )
         seen.add(key)
 

@@ -1,7 +1,9 @@
 """What a user says of the data, for each task; for command lines, and without the libraries of data."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
+
+from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
 
 FILE_HELP = "csv or jsonl with dataset=custom; columns with dataset=conll and data_config=columns."
 
@@ -9,6 +11,12 @@ FILE_HELP = "csv or jsonl with dataset=custom; columns with dataset=conll and da
 @dataclass
 class DataArguments:
     """Which data, and how it is shown to the model."""
+
+    task: ClassVar[str] = ""
+    datasets: ClassVar[tuple[str, ...]] = ()
+    """Names of the builders whose rows the task learns from."""
+    auto_class: ClassVar[type] = AutoModelForSequenceClassification
+    """What finds a family's model for the task."""
 
     dataset: str = field(
         default="sentihood",
@@ -32,6 +40,15 @@ class DataArguments:
         },
     )
 
+    def __post_init__(self):
+        for other in ARGUMENTS.values():
+            if self.dataset in other.datasets and self.dataset not in self.datasets:
+                raise ValueError(
+                    f"dataset={self.dataset} is for task={other.task}; task={self.task} takes "
+                    f"{', '.join(self.datasets)}, or a folder or Hub id of parquet files: give one of these, or "
+                    f"--task {other.task} with a recipe and a model of that task"
+                )
+
     @property
     def files(self) -> dict[str, str] | None:
         """Files by split, where some are given."""
@@ -42,6 +59,9 @@ class DataArguments:
 @dataclass
 class ClassificationArguments(DataArguments):
     """Which data, and how it is shown to the model."""
+
+    task: ClassVar[str] = "classification"
+    datasets: ClassVar[tuple[str, ...]] = ("sentihood", "semeval2014", "custom")
 
     data_version: str | None = field(
         default=None,
@@ -86,6 +106,7 @@ class ClassificationArguments(DataArguments):
     )
 
     def __post_init__(self):
+        super().__post_init__()
         if self.contexts_together and self.class_balanced_sampling:
             raise ValueError(
                 "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
@@ -107,7 +128,14 @@ class ClassificationArguments(DataArguments):
 class TaggingArguments(DataArguments):
     """Which tagged sentences."""
 
-    dataset: str = field(default="e2e_absa", metadata={"help": "e2e_absa, conll or conllu (default: e2e_absa)."})
+    task: ClassVar[str] = "tagging"
+    datasets: ClassVar[tuple[str, ...]] = ("e2e_absa", "conll", "conllu")
+    auto_class: ClassVar[type] = AutoModelForTokenClassification
+
+    dataset: str = field(
+        default="e2e_absa",
+        metadata={"help": "e2e_absa, conll, conllu, or a folder or Hub id of parquet files (default: e2e_absa)."},
+    )
     data_config: str | None = field(
         default=None,
         metadata={
@@ -133,6 +161,15 @@ class TaggingArguments(DataArguments):
         default=None, metadata={"choices": ["tab", "blanks"], "help": "Of these columns (default: tab)."}
     )
 
+    def __post_init__(self):
+        super().__post_init__()
+        if self.files and self.dataset == "e2e_absa":
+            split, name = next(iter(self.files.items()))
+            raise ValueError(
+                f"{split}_file={name} with dataset=e2e_absa, whose files lie in data_dir: tagging reads own files, a "
+                "word and its tag on each line, with --dataset conll --data_config columns"
+            )
+
     @property
     def builder_options(self) -> dict[str, Any]:
         """What `load_absa_dataset` takes beside the name."""
@@ -142,4 +179,4 @@ class TaggingArguments(DataArguments):
         return {**options, "config_name": self.data_config, "data_files": self.files, scheme: self.scheme}
 
 
-ARGUMENTS: dict[str, type[DataArguments]] = {"classification": ClassificationArguments, "tagging": TaggingArguments}
+ARGUMENTS: dict[str, type[DataArguments]] = {kind.task: kind for kind in (ClassificationArguments, TaggingArguments)}

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from datasets import Dataset
 from transformers import (
-    AutoModelForSequenceClassification,
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
 from absa.tasks.arguments import DataArguments
+from absa.word_vectors import Words
 
 Rows = Mapping[str, Sequence]
 BOOTSTRAP = 1000  # resamples of the sentences for the 95 % intervals of results.json: <score>_low and <score>_high
@@ -33,8 +33,10 @@ class Entries:
 class Task(ABC):
     """Data ready for training, and how what a model answers is scored."""
 
-    auto_class: ClassVar[type] = AutoModelForSequenceClassification
+    auto_class: ClassVar[type] = DataArguments.auto_class
     """What finds a family's model for this task."""
+    hub_task: ClassVar[str] = "text-classification"
+    """The Hub's name of the task."""
     splits: Mapping[str, Rows]
     """For "train", "validation" and "test" (where there is one) the columns of the data set."""
     label_names: list[str]
@@ -64,6 +66,24 @@ class Task(ABC):
     @abstractmethod
     def described(self, arguments: DataArguments) -> dict[str, Any]:
         """Fields of the model's configuration that the data decides."""
+
+    @staticmethod
+    @abstractmethod
+    def on_card(config: PreTrainedConfig) -> dict[str, Any]:
+        """What the card of a trained model says of the task, beside what absa/card_<task>.md.jinja has.
+
+        Returns:
+            `example`, a text to show an answer to; `task_name`; `tags`, for the Hub's search; what else the template
+            needs.
+        """
+
+    def words(self) -> Words:
+        """What a model with static word embeddings knows the words of.
+
+        Raises:
+            ValueError: if there is no such model for this task.
+        """
+        raise ValueError("word_vectors are for --task tagging: leave them out")
 
     @abstractmethod
     def entries(

@@ -26,7 +26,15 @@ from absa.models import takes
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfTexts
-from absa.tasks.rows import as_strings, choose, hold_out_texts, names_of, write_probabilities
+from absa.tasks.rows import (
+    as_strings,
+    check_columns,
+    check_train,
+    choose,
+    hold_out_texts,
+    names_of,
+    write_probabilities,
+)
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.source_files import shorten
 from modeling_qacg_bert import Contexts, encode, encode_together
@@ -89,6 +97,7 @@ class Classification(Task):
             version=arguments.data_version,
             **held_out if arguments.dataset == "semeval2014" else {},  # whose sentences have a seeded choice of ids
         )
+        check_columns(data, arguments, "label")
         metric = arguments.metric or (arguments.dataset if arguments.dataset in SCORERS else "absa")
         return make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
 
@@ -156,6 +165,14 @@ class Classification(Task):
             symmetric_targets=arguments.symmetric_targets,
             none_label=self.none_label,
         )
+
+    @staticmethod
+    def on_card(config: PreTrainedConfig) -> dict[str, Any]:
+        example = "The food was great, but we waited an hour for it."
+        if getattr(config, "targets", None):
+            example = f"{config.targets[0]} is expensive, but I always felt safe there."
+        tags = ["aspect-based-sentiment-analysis", "sentiment-analysis"]
+        return {"example": example, "task_name": "Aspect-based sentiment analysis", "tags": tags}
 
     def entries(
         self,
@@ -273,8 +290,7 @@ def make_task(
     Raises:
         ValueError: if there is no training split, nothing can be held out or the labels are not the metric's.
     """
-    if "train" not in data:
-        raise ValueError(f"the data has the splits {list(data)}: training needs a split named train")
+    check_train(data)
     splits = {name: as_strings(split) for name, split in data.items()}
     if "validation" not in splits:
         splits["train"], splits["validation"] = hold_out_texts(splits["train"], validation_fraction, validation_seed)

@@ -1,7 +1,32 @@
 """The tasks by name."""
 
+from transformers import PreTrainedModel
+
+from absa.models import auto_class_of
 from absa.tasks.base import Task
 from absa.tasks.classification import Classification
 from absa.tasks.tagging import Tagging
 
 TASKS: dict[str, type[Task]] = {"classification": Classification, "tagging": Tagging}
+
+
+def task_of(argument: str, checkpoint: str) -> str:
+    """The name of the task that a checkpoint was trained for.
+
+    Args:
+        argument: what the user calls the checkpoint, for the error.
+        checkpoint: its folder or Hub id.
+    Raises:
+        FileNotFoundError, ValueError: if there is no such checkpoint.
+    """
+    names = {task.auto_class: name for name, task in TASKS.items()}
+    return names[auto_class_of(argument, checkpoint, names)]
+
+
+def task_for(model: PreTrainedModel) -> str:
+    """The name of the task that a model's head is for."""
+    return next(
+        name
+        for name, task in TASKS.items()
+        if task.auto_class._model_mapping.get(type(model.config), None) is type(model)
+    )

@@ -5,12 +5,36 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from datasets import ClassLabel, Dataset
+from datasets import ClassLabel, Dataset, DatasetDict
 
+from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows
 from datasets_scripts.splits import held_out
 
 COLUMNS = ("id", "text", "target", "aspect", "label")
+
+
+def check_columns(data: DatasetDict, arguments: DataArguments, column: str):
+    """The data has the column that a task learns to answer.
+
+    Raises:
+        ValueError: if it has not.
+    """
+    if column not in (columns := next(iter(data.values())).column_names):
+        raise ValueError(
+            f"dataset={arguments.dataset} has the columns {', '.join(columns)}, and task={arguments.task} learns "
+            f"{column}: give other data, or another --task"
+        )
+
+
+def check_train(data: DatasetDict):
+    """The data has a training split.
+
+    Raises:
+        ValueError: if it has none.
+    """
+    if "train" not in data:
+        raise ValueError(f"the data has the splits {list(data)}: training needs a split named train")
 
 
 def as_strings(split: Dataset) -> Rows:

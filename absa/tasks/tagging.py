@@ -13,23 +13,29 @@ import torch
 from accelerate import PartialState
 from datasets import Dataset, DatasetDict
 from scipy.special import log_softmax
+from tokenizers import Regex
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import Split
 from transformers import (
-    AutoModelForTokenClassification,
     PreTrainedConfig,
+    PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
 from absa.calibration import calibration_errors, helpful_temperature
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.tagging import tagging_scores
+from absa.models import takes
 from absa.tasks.arguments import TaggingArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
-from absa.tasks.rows import hold_out_texts
+from absa.tasks.rows import check_columns, check_train, hold_out_texts
+from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
-from modeling_global_context import encode_words, scheme_of, spans_of
+from modeling_global_context import check_well_formed, encode_words, scheme_of, spans_of
 from modeling_global_context.crf_global_context import Chain, viterbi
-from modeling_global_context.tags_global_context import OUTSIDE, well_formed_transitions
+from modeling_global_context.pipeline_global_context import WORDS
+from modeling_global_context.tags_global_context import OUTSIDE, split_tag, well_formed_transitions
 
 logger = logging.getLogger(__name__)
 
@@ -70,12 +76,14 @@ class Tagging(Task):
     metric: str
     word_splitting: str = "english"
 
-    auto_class: ClassVar[type] = AutoModelForTokenClassification
+    auto_class: ClassVar[type] = TaggingArguments.auto_class
+    hub_task: ClassVar[str] = "token-classification"
 
     @classmethod
     def load(cls, arguments: TaggingArguments) -> "Tagging":
         """The data set that the arguments ask for; the errors of the builders come through."""
         data = load_absa_dataset(arguments.dataset, **arguments.builder_options)
+        check_columns(data, arguments, "tags")
         splitting = "characters" if arguments.data_config == "weibo" else "english"
         return cls.of(data, arguments.dataset, arguments.validation_fraction, arguments.validation_seed, splitting)
 
@@ -96,6 +104,7 @@ class Tagging(Task):
             validation_fraction, validation_seed: which part that is.
             word_splitting: see above.
         """
+        check_train(data)
         label_names = data["train"].features["tags"].feature.names
         splits = {}
         for name, split in data.items():
@@ -138,6 +147,15 @@ class Tagging(Task):
         table = pd.concat([by_type, pd.DataFrame(totals)]).astype(int)
         return f"{table.to_string(max_rows=MOST_TYPES)}\n{len(self.label_names)} labels, {self.scheme}"
 
+    def parts(self, arguments: TaggingArguments, model_class: type[PreTrainedModel]) -> dict[str, "Tagging"]:
+        if not takes(model_class, "word_mask"):
+            raise ValueError(
+                f"task=tagging with {model_class.__name__}, which takes no word_mask: give a model_type whose models "
+                "are taggers of words; plain BERT is --model_type global_context --config_overrides "
+                "use_bilstm=false,interaction=none"
+            )
+        return {"": self}
+
     def described(self, arguments: TaggingArguments) -> dict[str, Any]:
         return {
             "id2label": dict(enumerate(self.label_names)),
@@ -145,21 +163,54 @@ class Tagging(Task):
             "word_splitting": self.word_splitting,
         }
 
+    @staticmethod
+    def on_card(config: PreTrainedConfig) -> dict[str, Any]:
+        """Also `finds`, "terms", "spans" or "tags", and `types`, of the spans as the pipeline calls them."""
+        types = list(dict.fromkeys(split_tag(label)[1] for label in config.labels if label != OUTSIDE))
+        about = {
+            "example": "Alice flew from London to Berlin.",
+            "task_name": "Tagging of words",
+            "tags": [],
+            "finds": "tags" if config.tag_scheme == "plain" else "spans",
+            "types": [config.polarities.get(type_, type_) for type_ in types],
+        }
+        if config.tag_scheme != "plain" and set(types) <= config.polarities.keys():
+            about["example"] = "The battery life is great, but the keyboard is not."
+            about["task_name"] = "End-to-end aspect-based sentiment analysis"
+            about["tags"] = ["aspect-based-sentiment-analysis", "sentiment-analysis", "aspect-term-extraction"]
+            about["finds"] = "terms"
+        return about
+
+    def words(self) -> Words:
+        """The data's words in lower case. A raw text is cut as the family's pipeline cuts it; so is, into several
+        tokens, a word of the data that the pipeline would not leave whole."""
+        pattern = Regex(f"(?i){WORDS[self.word_splitting].pattern}")
+        texts = (word for tokens in self.splits["train"]["tokens"] for word in tokens)
+        return Words(texts, Lowercase(), Split(pattern, behavior="removed", invert=True))
+
     def entries(
         self, split: str, arguments: TaggingArguments, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig
     ) -> Entries:
         """A split as the model reads it, without padding; but for training the longest sentences first.
 
-        The rows are words. A word's label stands at its first token.
+        The rows are words. A word's label stands at its first token. With `crf_constraints` a span that loses words,
+        which were cut or have no token, has no labels: what is left of its tags would be impossible.
+
+        Raises:
+            ValueError: with `crf_constraints` for tags that are not well-formed.
         """
         rows = self.splits[split]
         number_of = {name: number for number, name in enumerate(self.label_names)}
+        is_constrained = getattr(config, "crf_constraints", False)
         encoded, rows_of, words_before, num_truncated = [], [], 0, 0
-        for tokens, tags in zip(rows["tokens"], rows["tags"], strict=True):
+        for id_, tokens, tags in zip(rows["id"], rows["tokens"], rows["tags"], strict=True):
             entry = encode_words(tokenizer, tokens, tokenizer.model_max_length)
             numbers = entry.pop("word_numbers")
             num_truncated += entry.pop("truncated")
-            labels = iter(number_of[tags[number]] for number in numbers)
+            labelled = numbers
+            if is_constrained:
+                labelled = self._in_whole_spans(f"{split}, sentence {id_}", tags, numbers)
+            labels = iter(number_of[tags[number]] if number in labelled else NO_LABEL for number in numbers)
             entry["labels"] = [next(labels) if is_first else NO_LABEL for is_first in entry["word_mask"]]
             if numbers:  # else there is nothing to read
                 encoded.append(entry)
@@ -173,6 +224,22 @@ class Tagging(Task):
             order = np.argsort([-len(entry["input_ids"]) for entry in encoded], kind="stable")
             encoded, rows_of = [encoded[entry] for entry in order], [rows_of[entry] for entry in order]
         return Entries(Dataset.from_list(encoded), rows_of)
+
+    def _in_whole_spans(self, place: str, tags: Sequence[str], numbers: Sequence[int]) -> set[int]:
+        """Of the words that the model reads those whose span it reads whole, and those outside of all spans.
+
+        Args:
+            place: of the sentence, for the error.
+        """
+        try:
+            check_well_formed(tags, self.label_names)
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}; correct the tag, or leave out crf_constraints") from error
+        read = set(numbers)
+        for start, end, _ in spans_of(tags, self.scheme):
+            if not read.issuperset(range(start, end)):
+                read.difference_update(range(start, end))
+        return read
 
     def trainer_options(self, arguments: TaggingArguments, tokenizer, training_arguments) -> dict[str, Any]:
         if training_arguments.r_drop:

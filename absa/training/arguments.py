@@ -10,16 +10,19 @@ from typing import Any, NamedTuple
 
 import torch
 import yaml
-from transformers import TrainingArguments
+from transformers import CONFIG_MAPPING, TrainingArguments
 
 from absa.commands import make_parser, parse_words, reason
-from absa.models import FAMILIES, MINILM, parse_overrides
+from absa.models import FAMILIES, classifier_of, parse_overrides
+from absa.packages import GLOVE, MINILM
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from absa.tasks.arguments import ARGUMENTS, DataArguments
+from absa.word_vectors import RANDOM
 from datasets_scripts.source_files import shorten
 
 logger = logging.getLogger(__name__)
 
+BERT = "google-bert/bert-base-uncased"
 # Arguments of the Trainer that a run answers for itself, and what to do instead.
 NOT_TAKEN = {
     "seed": "give --seeds",
@@ -30,7 +33,7 @@ NOT_TAKEN = {
 # What a recipe says of its own data set alone.
 OF_THE_DATA = (
     *("data_dir", "data_version", "data_config", "train_file", "validation_file", "test_file", "absent_label"),
-    *("metric", "metric_for_best_model"),
+    *("tags", "columns", "tag_column", "separator", "metric", "metric_for_best_model"),
 )
 
 
@@ -47,9 +50,18 @@ class ModelArguments:
             "BERT-single, one model for each context, without.",
         },
     )
-    model_name_or_path: str = field(
-        default="google-bert/bert-base-uncased",
-        metadata={"help": f"Hub id or folder of a BERT, or {MINILM} for the one inside that PyPI package."},
+    model_name_or_path: str | None = field(
+        default=None,
+        metadata={
+            "help": f"Hub id or folder of a BERT, or {MINILM} for the one inside that PyPI package (default: {BERT})."
+        },
+    )
+    word_vectors: str | None = field(
+        default=None,
+        metadata={
+            "help": "In place of an encoder, static word embeddings that start from these: a file of GloVe, word2vec "
+            f"or fastText, {MINILM}, {GLOVE}, or {RANDOM}."
+        },
     )
     model_revision: str = field(default="main", metadata={"help": "Branch, tag or commit of a Hub model."})
     num_context_layers: int | None = field(
@@ -79,6 +91,17 @@ class ModelArguments:
     )
 
     def __post_init__(self):
+        # For its error, where the family has no model for the task.
+        classifier_of(self.model_type, ARGUMENTS[self.task].auto_class)
+        if self.word_vectors is None:
+            self.model_name_or_path = self.model_name_or_path or BERT
+        elif self.model_name_or_path is not None:
+            raise ValueError(
+                f"word_vectors={self.word_vectors} with model_name_or_path={self.model_name_or_path}: word vectors "
+                "take the place of an encoder; leave one out"
+            )
+        elif not hasattr(CONFIG_MAPPING[self.model_type], "embedding_size"):
+            raise ValueError(f"word_vectors={self.word_vectors}: a {self.model_type} has an encoder; leave it out")
         parse_overrides(self.model_type, self.all_overrides)  # for its errors, before anything is loaded
 
     @property
@@ -135,6 +158,12 @@ class ABSATrainingArguments(TrainingArguments):
     weight_decay: float = field(default=0.01, metadata={"help": "Of all but biases and LayerNorm (default: 0.01)."})
     eval_strategy: str = field(default="epoch", metadata={"help": "When validation data is scored (default: epoch)."})
     save_strategy: str = field(default="epoch", metadata={"help": "As eval_strategy (default: epoch)."})
+    patience: int | None = field(
+        default=None,
+        metadata={
+            "help": "Stop after so many evaluations without a better score on the validation split (default: never)."
+        },
+    )
     save_total_limit: int | None = field(
         default=2, metadata={"help": "Checkpoints kept, the best and the last among them (default: 2)."}
     )
@@ -168,6 +197,8 @@ class ABSATrainingArguments(TrainingArguments):
                 f"r_drop=true with label_smoothing_factor={self.label_smoothing_factor}: each is a loss of its own; "
                 "leave one out"
             )
+        if self.patience is not None and self.patience < 1:
+            raise ValueError(f"patience={self.patience}: a number of evaluations, at least 1")
         if self.hub_token is not None:  # which is not shown, either
             raise ValueError("hub_token would be saved beside the checkpoints: set HF_TOKEN, or run `hf auth login`")
         # Without an accelerator the Trainer takes bf16 only where the CPU is asked for by name.
@@ -204,7 +235,9 @@ def parse_arguments(argv: list[str]) -> Arguments:
     parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments)
     unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
     if unknown:
-        raise ValueError(f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments: see --help")
+        raise ValueError(
+            f"recipe {recipe_file} holds {shorten(unknown)}, which are no arguments of task={task}: see --help"
+        )
     # Of an argument given twice the last counts.
     words = [*recipe_words(for_dataset(recipe, first_look(argv, "--dataset"))), *argv]
     arguments = Arguments(*parse_words(parser, words))

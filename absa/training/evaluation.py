@@ -3,11 +3,12 @@
 import tempfile
 from typing import Any
 
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer
 
 from absa.models import most_tokens
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Task
+from absa.training.arguments import ABSATrainingArguments
 
 
 def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task):
@@ -20,7 +21,7 @@ def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task):
     if labels != task.label_names:
         raise ValueError(
             f"checkpoint={checkpoint} has the labels {labels}, the data {task.label_names}: give the data that it was "
-            "trained for, or --absent_label"
+            "trained for, with the same options (such as --absent_label or --scheme)"
         )
 
 
@@ -40,8 +41,13 @@ def answers_of(
     tokenizer.model_max_length = most_tokens(arguments.max_length, model.config)
     entries = task.entries(split, arguments, tokenizer, model.config)
     with tempfile.TemporaryDirectory() as folder:
-        options = TrainingArguments(
+        options = ABSATrainingArguments(
             folder,
+            eval_strategy="no",
+            save_strategy="no",
+            load_best_model_at_end=False,
+            bf16="false",
+            train_sampling_strategy="random",  # by length, the Trainer would group the rows of predictions too
             per_device_eval_batch_size=batch_size,
             remove_unused_columns=False,
             dataloader_pin_memory=False,

@@ -61,6 +61,12 @@ def cell(mean: float | None, std: float | None = None) -> str:
     return f"{100 * mean:.1f}" + (f" ({100 * std:.1f})" if std is not None else "")
 
 
+def interval(scores: Mapping[str, float | None], name: str) -> str:
+    """The 95 % interval of a score behind its cell, " [71.0, 77.2]"; "" where there is none."""
+    bounds = [cell(scores.get(f"{name}_{end}")) for end in ("low", "high")]
+    return "" if "undefined" in bounds else f" [{', '.join(bounds)}]"
+
+
 def percent(values: Sequence[float | None]) -> str:
     """Mean (sample standard deviation) as a cell of a table; undefined if one of the values is."""
     return cell(**mean_and_std(values))

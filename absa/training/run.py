@@ -23,7 +23,7 @@ import transformers
 from accelerate import PartialState
 from datasets import disable_progress_bars
 from filelock import FileLock
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, set_seed
+from transformers import EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning
@@ -33,6 +33,7 @@ from absa.models import (
     load_model,
     load_tokenizer,
     most_tokens,
+    new_model,
     reset_pooler,
     resolve_backbone,
 )
@@ -42,6 +43,7 @@ from absa.tasks.registry import TASKS
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_arguments
 from absa.training.results import PROTOCOL, summarise, table, write_json
 from absa.training.trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
+from absa.word_vectors import words_and_vectors
 
 Prepare = Callable[[PreTrainedModel], None]
 
@@ -55,6 +57,20 @@ def build(
     task: Task, model_arguments: ModelArguments, data_arguments: DataArguments
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model that training starts from, and its tokenizer; what is new is drawn from PyTorch's generator."""
+    if model_arguments.word_vectors is None:
+        model, tokenizer = build_on_backbone(task, model_arguments, data_arguments)
+    else:
+        model, tokenizer = build_on_words(task, model_arguments, data_arguments)
+    tokenizer.model_max_length = most_tokens(data_arguments.max_length, model.config)
+    if model_arguments.reset_pooler:
+        reset_pooler(model)
+    return model, tokenizer
+
+
+def build_on_backbone(
+    task: Task, model_arguments: ModelArguments, data_arguments: DataArguments
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A model with the weights of an encoder, and the encoder's tokenizer."""
     backbone, revision = resolve_backbone(model_arguments.model_name_or_path), model_arguments.model_revision
     config = build_config(
         model_arguments.model_type,
@@ -64,11 +80,28 @@ def build(
         revision=revision,
     )
     tokenizer = load_tokenizer(backbone, config, revision)
-    tokenizer.model_max_length = most_tokens(data_arguments.max_length, config)
     model = load_model(backbone, config, model_arguments.attn_implementation, revision, task.auto_class)
-    if model_arguments.reset_pooler:
-        reset_pooler(model)
     return model, tokenizer
+
+
+def build_on_words(
+    task: Task, model_arguments: ModelArguments, data_arguments: DataArguments
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A model with static word embeddings, and a tokenizer of the words of the training split and of their source."""
+    tokenizer, vectors = words_and_vectors(model_arguments.word_vectors, task.words())
+    size = {} if vectors is None else {"embedding_size": vectors.shape[1]}
+    config = build_config(
+        model_arguments.model_type,
+        None,
+        {
+            **task.described(data_arguments),
+            "vocab_size": len(tokenizer),
+            "pad_token_id": tokenizer.pad_token_id,
+            **size,
+        },
+        overrides=model_arguments.all_overrides,
+    )
+    return new_model(config, vectors, task.auto_class), tokenizer
 
 
 def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_by: str) -> ABSATrainingArguments:
@@ -81,6 +114,7 @@ def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_b
         remove_unused_columns=False,
         metric_for_best_model=select_by,
         greater_is_better=None,  # the Trainer's choice
+        restore_callback_states_from_checkpoint=arguments.patience is not None,
         dataloader_pin_memory=torch.accelerator.is_available(),
     )
 
@@ -120,6 +154,8 @@ def train_one(
         compute_metrics=lambda prediction: scores_of("validation", prediction.predictions),
         **options,
     )
+    if training_arguments.patience is not None:
+        trainer.add_callback(EarlyStoppingCallback(training_arguments.patience))
     if training_arguments.oracle:
         trainer.add_callback(ScoreTestSplit(lambda: scores_of("test", predict(trainer, entries["test"].dataset))))
     seconds = trainer.go_on()

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch.utils.data import SequentialSampler
-from transformers import Trainer, TrainerCallback
+from transformers import Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
@@ -111,6 +111,11 @@ class ABSATrainer(Trainer):
         last_checkpoint = last_whole(self.args.output_dir)
         if last_checkpoint is not None:
             logger.warning("going on from %s", last_checkpoint)
+            state = TrainerState.load_from_json(Path(last_checkpoint) / TRAINER_STATE_NAME)
+            if has_stopped_early(state):  # to train on would be to ask the patience once more
+                self.state = state
+                self._load_best_model()
+                return None
         stop = SaveAndStop(self.accelerator)
         self.add_callback(stop)
         before = signal.signal(signal.SIGTERM, stop.note)
@@ -161,6 +166,12 @@ class ABSATrainer(Trainer):
         """As the Trainer. All processes have written then, and trainer_state.json is the last file of a checkpoint."""
         super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()
+
+
+def has_stopped_early(state: TrainerState) -> bool:
+    """Whether a checkpoint was saved at the evaluation at which a callback stopped the training."""
+    control = state.stateful_callbacks["TrainerControl"]["args"]
+    return control["should_training_stop"] and state.global_step < state.max_steps
 
 
 def last_whole(folder: str) -> str | None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..builder import RowsConfig
-from ..source_files import read_utf8, shorten, value_error
+from ..source_files import choose, read_utf8, shorten, value_error
 from ..tag_schemes import PREFIXES, bieos_to_bio, bio_to_bieos, first_fault, iob1_to_bio, label_names, split_tag
-from ..tagged import Source, TaggedBuilder, choose, tag_error
+from ..tagged import Source, TaggedBuilder, tag_error
 
 SEPARATORS = ("tab", "blanks")
 SCHEMES_IN = ("auto", "BIO", "BIEOS", "IOB1", "plain")

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..builder import RowsConfig
-from ..source_files import read_utf8, value_error, with_own_ids
-from ..tagged import Source, TaggedBuilder, choose
+from ..source_files import choose, read_utf8, value_error, with_own_ids
+from ..tagged import Source, TaggedBuilder
 
 COLUMNS = 10
 TAG_COLUMNS = {"upos": 3, "xpos": 4}  # 0-based

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..builder import RowsConfig
-from ..source_files import checked_text, read_lines, value_error
+from ..source_files import checked_text, choose, read_lines, value_error
 from ..tag_schemes import PREFIXES, bio_to_bieos, label_names, ot_to_bio
-from ..tagged import Source, TaggedBuilder, choose
+from ..tagged import Source, TaggedBuilder
 
 PAGE = "https://github.com/lixin4ever/BERT-E2E-ABSA/tree/master/data"
 DOMAINS = ("laptop14", "rest14", "rest15", "rest16")

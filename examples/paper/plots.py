@@ -1,4 +1,5 @@
-"""Draws the numbers of `figures.py`: in lightness and hatches, never hue alone, for those who see no colours."""
+"""Draws the numbers of `figures.py` and `gates.py`: in lightness and hatches, never hue alone, for those who see no
+colours."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ SYMBOLS = {
     "quasi_attention": r"$A_{\mathrm{Quasi\text{-}Attn}}$",
     "quasi_term": r"$\lambda_A A_{\mathrm{Quasi\text{-}Attn}}$",
 }
+GATES = {"hidden": r"$i_H$, of the word's own state", "global": r"$i_G$, of the whole sentence's state"}
 LINEAR = ("gate",)  # as in the paper's figure 4
 matplotlib.rcParams["svg.hashsalt"] = "figures"  # the same drawing gives the same file
 
@@ -111,3 +113,16 @@ def lowest_words(by_aspect: Mapping[str, list[dict]], folder: Path):
         panel.set_title(aspect)
         panel.locator_params(axis="x", nbins=3)
     save(figure, folder, "lowest_words")
+
+
+def gates(panels: Sequence[Mapping], folder: Path):
+    """Of each text its words, and the mean of both gates in each division of the state."""
+    widest, rows = (max(len(panel[key]) for panel in panels) for key in ("words", "divisions"))
+    figure = Figure(figsize=(2 + 0.9 * widest, (1.3 + 0.25 * rows) * len(panels)), layout="constrained")
+    axes = figure.subplots(len(panels), 2, squeeze=False)
+    for panel, of_text in zip(panels, axes, strict=True):
+        divisions = [f"{first}-{last}" for first, last in panel["divisions"]]
+        for (name, title), one in zip(GATES.items(), of_text, strict=True):
+            heat_map(one, np.array(panel[name]), divisions, panel["words"], decimals=2)
+            one.set_title(title)
+    save(figure, folder, "gates")

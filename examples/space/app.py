@@ -57,9 +57,10 @@ def load_asker(model: str, revision: str | None) -> Asker:
     device = 0 if torch.cuda.is_available() else -1
     try:
         pipe = pipeline("aspect-sentiment", model=model, revision=revision, trust_remote_code=True, device=device)
-    except (OSError, KeyError) as error:
+    except (OSError, KeyError, ValueError) as error:  # the last two are for models of another task
         raise SystemExit(
-            f"MODEL={model!r} is no checkpoint that examples/run_absa.py or publish.py has written: {error}"
+            f"MODEL={model!r} is no classifier that examples/run_absa.py or publish.py has written (a tagger is asked "
+            f"with examples/predict.py): {str(error).splitlines()[0][:120]}"
         ) from error
     return Asker(pipe)
 

@@ -8,12 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value
 from huggingface_hub import DatasetCard, ModelCard
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    AutoTokenizer,
+)
 
 from absa import cards, models
 from absa.tasks.classification import describe
+from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
 EXAMPLE = "LOCATION1 is expensive, but I always felt safe there."
@@ -83,10 +89,14 @@ def test_the_card_has_the_figures_of_a_run(finished_run, card_of):
     assert {result.metric_type: result.metric_value for result in data.eval_results} == {n: own[n] for n in defined}
     assert {result.dataset_name for result in data.eval_results} == {"SentiHood"}
     assert (data.model_name, data.library_name, data.license) == ("tiny-absa", "transformers", "apache-2.0")
-    assert "this checkpoint (seed 2) | mean (std) over 2 seeds: 1, 2 |" in card
+    assert (
+        "this checkpoint (seed 2), in brackets the 95 % interval over texts | mean (std) over 2 seeds: 1, 2 |" in card
+    )
     for name in defined:
         mean, std = (100 * results["summary"][name][key] for key in ("mean", "std"))
-        assert f"| {name.replace('_', ' ')} | {100 * own[name]:.1f} | {mean:.1f} ({std:.1f}) |" in card
+        score, low, high = (100 * own[f"{name}{end}"] for end in ("", "_low", "_high"))
+        figures = f"{score:.1f} [{low:.1f}, {high:.1f}] | {mean:.1f} ({std:.1f})"
+        assert f"| {name.replace('_', ' ')} | {figures} |" in card
     assert results["protocol"] in card
     before = results["seeds"]["2"]["calibration"]["test"]["before"]
     for kind in ("label", "present", "sentiment"):
@@ -162,6 +172,75 @@ def test_a_baseline_is_a_plain_bert(tiny_bert: Path, pair: bool, said: str):
     assert said in card
     assert f"The input is {'a pair' if pair else 'the text alone'}" in card
     assert "trust_remote_code" not in card
+
+
+def test_the_card_of_a_tagger(finished_tagger):
+    seed = finished_tagger / "seed-42"
+    own = json.loads((seed / "results.json").read_text())["test"]
+    model, tokenizer = models.load_classifier("model", str(seed), AutoModelForTokenClassification)
+    card = cards.model_card(model, tokenizer, cards.facts_of_run(seed), "alice/tiny", "apache-2.0")
+    data = ModelCard(card).data
+    assert (data.pipeline_tag, data.language) == ("token-classification", "en")
+    assert data.tags[:1] + data.tags[-1:] == ["aspect-based-sentiment-analysis", "global-context"]
+    found = {(result.task_type, result.dataset_type, result.dataset_config) for result in data.eval_results}
+    assert found == {("token-classification", "e2e_absa", "laptop14")}
+    scores = {result.metric_type: result.metric_value for result in data.eval_results}
+    assert scores["micro_f1"] == own["micro_f1"]
+    assert re.findall(r"^## (.*)", card, flags=re.MULTILINE) == [
+        *("Use", "What it answers", "Figures", "Training", "Intended use and limits", "Citation"),
+    ]
+    example = "The battery life is great, but the keyboard is not."
+    answers = AspectTermSentimentPipeline(model=model, tokenizer=tokenizer)(example)
+    shown = re.search(r'^pipe\("The .*"\)\n((?:# .*\n)+)', card, flags=re.MULTILINE)[1].replace("# ", "")
+    answers_shown = ast.literal_eval(shown.split("\nand ")[0])
+    assert [one["target"] for one in answers_shown] == [one["target"] for one in answers[:2]]
+    for said in (
+        "A tagger of a bert encoder, a BiLSTM, the global context mechanism of Xu, Shen & Sun (2023), fine-tuned on",
+        'pipeline("aspect-term-sentiment", **of_repo)',
+        'pipeline("token-classification", aggregation_strategy="first", **of_repo)',
+        'absa.load("alice/tiny")',
+        "- labels: positive, negative, neutral\n",
+        "in the scheme BIEOS: O, B-POS, ",
+        f"- at most {tokenizer.model_max_length} tokens",
+        "English reviews of laptops.",
+        "cannot be\n  compared with the figures of Xu et al. (2023)",
+        "xu-etal-2023-supplementary",
+        "li-etal-2019-exploiting",
+        "data_config: laptop14",
+    ):
+        assert said in card
+    assert str(seed) not in card
+    assert not re.search(r"wu-ong|data_dir|\n\n\n", card)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "unsaid"),
+    [
+        (["O", "B-person", "I-person"], "- labels: person\n", "aspect terms"),
+        (["ADJ", "NOUN", "VERB"], "- tags: ADJ, NOUN, VERB\n", "aspect-term-sentiment"),
+    ],
+    ids=["entities", "parts of speech"],
+)
+def test_the_card_of_another_tagger(make_tagger, labels: list[str], said: str, unsaid: str):
+    model, tokenizer = models.load_classifier("model", str(make_tagger(labels)), AutoModelForTokenClassification)
+    card = cards.model_card(model, tokenizer, None, "alice/tiny", "apache-2.0")
+    assert said in card
+    assert unsaid not in card
+    assert re.search(r'^pipe\("Alice .*"\)\n# \[', card, flags=re.MULTILINE)
+    assert ModelCard(card).data.tags == ["global-context"]
+
+
+def test_the_card_of_tagged_sentences():
+    names = ["O", "B-POS", "I-POS", "B-NEG", "I-NEG"]
+    features = {"id": Value("string"), "text": Value("string"), "tokens": List(Value("string"))}
+    features["tags"] = List(ClassLabel(names=names))
+    rows = {"id": ["1"], "text": ["a b c d"], "tokens": [["a", "b", "c", "d"]], "tags": [[1, 2, 0, 3]]}
+    splits = DatasetDict(train=Dataset.from_dict(rows, features=Features(features)))
+    card = cards.dataset_card(splits, "alice/own", "mit", None, None)
+    assert DatasetCard(card).data.task_categories == ["token-classification"]
+    assert "- tags, in the scheme BIO: O, B-POS, I-POS, B-NEG, I-NEG\n" in card
+    assert "| split | sentences | tokens | POS | NEG |\n|---|---|---|---|---|\n| train | 1 | 4 | 1 | 1 |" in card
+    assert "aspect" not in card
 
 
 def test_figures_on_the_sample_corpus_are_called_synthetic_and_enter_no_index(card_of, facts):

@@ -15,9 +15,13 @@ import torch
 from datasets import load_dataset
 from huggingface_hub import HfApi
 
+import absa
 from absa import hub
 from absa.models import load_classifier
 from absa.restricted_texts import SMALLEST_DIGESTS, digest
+from absa.tasks.arguments import ClassificationArguments, TaggingArguments
+from absa.tasks.classification import Classification
+from absa.tasks.tagging import Tagging
 from datasets_scripts import export_parquet, load_absa_dataset
 
 TOKEN = "hf_" + "abcdefghijklmnopqrstuvwxyzABCDEFGH"
@@ -93,6 +97,20 @@ def test_a_model_is_whole_and_holds_nothing_else(finished_run, api, tmp_path: Pa
         assert torch.equal(published.state_dict()[name], weight), name
 
 
+def test_a_tagger_is_whole_and_brings_no_texts(finished_tagger, api, tmp_path: Path):
+    seed = finished_tagger / "seed-42"
+    assert (seed / "test_tags.parquet").is_file()
+    publish("model", seed)
+    code = {name for name in api.uploaded if name.endswith("_global_context.py")}
+    assert {"configuration_global_context.py", "modeling_global_context.py", "pipeline_global_context.py"} <= code
+    weights_and_words = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    assert api.uploaded.keys() == {"README.md", *weights_and_words, *code}
+    assert "pipeline_tag: token-classification" in api.uploaded["README.md"].decode()
+    assert "*_global_context.py" in api.upload_folder.call_args.kwargs["delete_patterns"]
+    text = "The price is dear."
+    assert absa.load(unpack(api, tmp_path / "published"))(text) == absa.load(str(seed))(text)
+
+
 def test_how_the_hub_is_asked(tiny_classifier: Path, api, capsys):
     publish("model", tiny_classifier, "alice/m", revision="trial")
     repo = {"repo_id": "alice/m", "repo_type": "model"}
@@ -145,14 +163,58 @@ def test_data_without_a_licence_is_recognised_and_refused(shared_dir, tmp_path, 
     publish("dataset", tmp_path, license="other", i_have_the_right=True)
 
 
+@pytest.mark.parametrize(
+    ("domain", "source"),
+    [
+        ("laptop14", "SemEval-2014 (laptops)"),
+        ("rest14", "SemEval-2014"),
+        ("rest15", "SemEval-2015"),
+        ("rest16", "SemEval-2016"),
+    ],
+)
+def test_tagged_data_without_a_licence_is_refused(shared_dir, tmp_path, refusal, domain, source):
+    splits = load_absa_dataset("e2e_absa", domain, data_dir=shared_dir / "data" / "e2e_absa")
+    export_parquet(splits, tmp_path / "parquet")
+    assert f"holds texts of {source}, which states" in refusal("dataset", tmp_path / "parquet", license="mit")
+    (tmp_path / "conll").mkdir()
+    sentences = ["".join(f"{token}\tO\n" for token in tokens) for tokens in splits["test"]["tokens"]]
+    (tmp_path / "conll" / "train.conll").write_text("\n".join(sentences))
+    assert f"holds texts of {source}, which states" in refusal("dataset", tmp_path / "conll", license="mit")
+
+
+def test_own_tagged_sentences(tmp_path: Path, api):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "train.conll").write_text("The\tO\nkeys\tB-POS\n\nBad\tO\nmouse\tB-NEG\n")
+    publish("dataset", tmp_path / "own", license="mit")
+    assert api.uploaded.keys() == {"README.md", "data/train-00000-of-00001.parquet"}
+    published = unpack(api, tmp_path / "published")
+    task = Tagging.load(TaggingArguments(dataset=published, validation_fraction=0.5))
+    assert task.label_names == ["O", "B-NEG", "I-NEG", "B-POS", "I-POS"]
+    sentences = [tokens for split in task.splits.values() for tokens in split["tokens"]]
+    assert sorted(sentences) == [["Bad", "mouse"], ["The", "keys"]]
+    with pytest.raises(ValueError, match="columns id, text, tokens, tags, and task=classification learns label: give"):
+        Classification.load(ClassificationArguments(dataset=published))
+
+
+def test_a_short_text_is_of_no_data_set():
+    assert digest("Highly recommended!") is None
+    assert digest("I would n't go there again , ever") == digest("I wouldn't go there again, ever.")
+
+
 def test_the_digests_are_the_smallest_of_the_data(shared_dir):
-    texts = {"SentiHood": set(), "SemEval-2014": set()}
-    for source, version in (("SentiHood", None), ("SemEval-2014", "v1"), ("SemEval-2014", "v2")):
-        name = source.lower().replace("-", "")
-        for split in load_absa_dataset(name, data_dir=shared_dir / "data" / name, version=version).values():
+    texts = {source: set() for source in SMALLEST_DIGESTS}
+    for source, name, options in (
+        ("SentiHood", "sentihood", {}),
+        *(("SemEval-2014", "semeval2014", {"version": version}) for version in ("v1", "v2")),
+        ("SemEval-2014", "e2e_absa", {"config_name": "rest14"}),
+        ("SemEval-2014 (laptops)", "e2e_absa", {"config_name": "laptop14"}),
+        ("SemEval-2015", "e2e_absa", {"config_name": "rest15"}),
+        ("SemEval-2016", "e2e_absa", {"config_name": "rest16"}),
+    ):
+        for split in load_absa_dataset(name, data_dir=shared_dir / "data" / name, **options).values():
             texts[source].update(split["text"])
     for source, smallest in SMALLEST_DIGESTS.items():
-        assert smallest.split() == sorted({digest(text) for text in texts[source]})[:48]
+        assert smallest.split() == sorted({digest(text) for text in texts[source]} - {None})[:48]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ def test_answers_without_pytorch_are_the_pipelines(exported, tmp_path: Path, rep
     assert len({line[3] for line in lines}) > 1
 
 
-def test_errors(tiny_bert: Path, tmp_path: Path, run_here):
+def test_errors(tiny_bert: Path, tiny_tagger: Path, tmp_path: Path, run_here):
     with pytest.raises(FileExistsError, match=re.escape(f"output_dir={tmp_path.parent} is not an empty folder")):
         run_here(SCRIPT, tiny_bert, tmp_path.parent)
     nameless = tmp_path / "nameless"
@@ -96,3 +96,8 @@ def test_errors(tiny_bert: Path, tmp_path: Path, run_here):
     with pytest.raises(ValueError, match="names no aspects"):
         run_here(SCRIPT, nameless, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    with pytest.raises(ValueError, match=r"checkpoint=.* holds a GlobalContextForTokenClassification, and only"):
+        run_here(SCRIPT, tiny_tagger, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(SystemExit, match=r"has no questions.json: give a folder that examples/export_onnx.py"):
+        run_here("examples/predict_onnx.py", tiny_tagger, "The price is dear")

@@ -89,3 +89,19 @@ def test_epoch(recipe: Path, run_here):
     rows = cells_of(run_here("benchmarks/epoch.py", recipe, "--seeds", "1"))[2:]
     assert [row[:2] for row in rows] == [["plain", "1"], ["recipe", "1"]]
     assert all(float(row[2]) > 0 and 0.1 < float(row[3]) < 3 for row in rows)
+
+
+def test_tagging(run_here):
+    options = ("--size", "tiny", "--lengths", "5", "8", "--batch_sizes", "1", "3", "--rounds", "1")
+    printed = run_here("benchmarks/tagging.py", *options)
+    heading, _, *rows = cells_of(printed)
+    assert heading[5:] == [f"{head}, ratio" for head in ("context", "attention", "CRF", "CRF, marginals too")]
+    assert [row[:4] for row in rows] == [
+        [below, size, length, call]
+        for below in ("tiny, 13 tags", "static, 13 tags", "static, 49 tags")
+        for size in ("1", "3")
+        for length in ("5", "8")
+        for call in ("inference", "training step")
+    ]
+    assert all(float(cell.split()[0]) > 0 for row in rows for cell in row[4:8])
+    assert [bool(row[8]) for row in rows] == [True, False] * 12  # a training step computes no marginals

@@ -104,8 +104,8 @@ def test_a_stage_that_breaks_keeps_its_rows(gpu, run_stage, monkeypatch):
 
 
 def test_sizes_of_each_recipe_are_known(gpu):
-    backbones = {yaml.safe_load(recipe.read_text())["model_name_or_path"] for recipe in RECIPES}
-    assert backbones == importlib.import_module("random_training").SIZE_OF.keys()
+    backbones = {yaml.safe_load(recipe.read_text()).get("model_name_or_path") for recipe in RECIPES}
+    assert backbones - {None} == importlib.import_module("random_training").SIZE_OF.keys()
 
 
 def test_a_recipe(gpu):

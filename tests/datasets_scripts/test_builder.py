@@ -11,6 +11,7 @@ import pytest
 from datasets import DatasetDict, Features
 
 from datasets_scripts import SemEval2014, SentiHood
+from datasets_scripts.aspect_polarity import aspect_polarity
 from datasets_scripts.builder import TEXT, RowsBuilder, row_features
 from datasets_scripts.source_files import read_lines
 
@@ -136,3 +137,11 @@ def test_sources_are_pinned(shared_dir, builder, name):
     assert len(builder.BASE_URL.split("/")[5]) == 40  # a commit
     for file, digest in builder.SHA256_OF.items():
         assert hashlib.sha256((shared_dir / "data" / name / file).read_bytes()).hexdigest() == digest
+
+
+def test_files_of_the_papers_splits_are_pinned(shared_dir):
+    for file, digest in aspect_polarity.SHA256.items():
+        assert hashlib.sha256((shared_dir / "data" / "semeval2014" / file).read_bytes()).hexdigest() == digest
+    assert {file for source in aspect_polarity.SOURCES.values() for file in source.files.values()} == {
+        *aspect_polarity.SHA256
+    }

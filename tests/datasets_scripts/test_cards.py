@@ -48,7 +48,10 @@ def size(rows):
 @pytest.mark.parametrize(
     ("folder", "task"),
     [
-        *((folder, "text-classification") for folder in ("sentihood", "semeval2014", "custom_absa")),
+        *(
+            (folder, "text-classification")
+            for folder in ("sentihood", "semeval2014", "aspect_polarity", "custom_absa")
+        ),
         *((folder, "token-classification") for folder in ("e2e_absa", "conll", "conllu")),
     ],
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
+from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value
 
 from datasets_scripts import export_parquet, load_absa_dataset
 
@@ -25,8 +25,8 @@ from datasets_scripts import export_parquet, load_absa_dataset
         ),
         ("conllu", {"scheme": "BIO"}, "scheme='BIO' does not apply to 'conllu', which takes config_name, data_dir, "),
         ("owner/name", {"deduplicate": True}, "deduplicate=True does not apply to 'owner/name', which takes no opt"),
-        ("", {}, "name='' is unknown; choose one of sentihood, semeval2014, custom, e2e_absa, conll"),
-        ("sentihod", {}, "name='sentihod' is unknown; choose one of sentihood, semeval2014, custom, e2e_absa, conll"),
+        ("", {}, "name='' is unknown; choose one of sentihood, semeval2014, aspect_polarity, cust"),
+        ("sentihod", {}, "name='sentihod' is unknown; choose one of sentihood, semeval2014, aspect_polarity, cust"),
     ],
 )
 def test_options_that_do_not_apply(name, options, told):
@@ -156,3 +156,53 @@ def test_folder_without_rows(write, load, tmp_path):
     write(**{name: [] for name in features()})
     with pytest.raises(ValueError, match=r"train-00000-of-00001.parquet cannot be loaded \(it has no rows\)"):
         load()
+
+
+def tagged(tokens, tags, names=("O", "B-POS")):
+    features = {"id": Value("string"), "text": Value("string"), "tokens": List(Value("string"))}
+    features["tags"] = List(ClassLabel(names=list(names)))
+    rows = {"id": [str(n) for n in range(len(tokens))], "text": ["a"] * len(tokens), "tokens": tokens, "tags": tags}
+    return DatasetDict(train=Dataset.from_dict(rows, features=Features(features)))
+
+
+def test_parquet_round_trip_of_tagged_sentences(tmp_path):
+    splits = tagged([["a", "b"], ["c"]], [[0, 1], [0]])
+    export_parquet(splits, tmp_path / "published")
+    again = load_absa_dataset(tmp_path / "published", cache_dir=tmp_path / "cache")
+    assert again["train"].features == splits["train"].features
+    assert again["train"].to_list() == splits["train"].to_list()
+
+
+def test_folders_of_one_name_with_cards_keep_their_own_rows(tmp_path):
+    card = (
+        "---\nconfigs:\n- config_name: default\n  data_files:\n  - {split: train, path: data/train-*.parquet}\n---\n"
+    )
+    for token in ("a", "b"):
+        export_parquet(tagged([[token]], [[0]]), tmp_path / token / "published")
+        (tmp_path / token / "published" / "README.md").write_text(card)
+        loaded = load_absa_dataset(tmp_path / token / "published", cache_dir=tmp_path / "cache")
+        assert loaded["train"]["tokens"] == [[token]]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "tags", "told"),
+    [
+        ([["a"], ["a", "b"]], [[0], [0]], "split 'train', row 1: 2 tokens and 1 tags; give each token one tag"),
+        ([["a"], []], [[0], []], "row 1: 0 tokens and 0 tags"),
+        ([["a"], ["b", " "]], [[0], [0, 0]], "column 'tokens', row 1: "),
+        ([["a"], ["b", "c"]], [[0], [None, 0]], "column 'tags', row 1: "),
+    ],
+    ids=["lengths", "empty", "blank token", "no tag"],
+)
+def test_tagged_parquet_that_would_be_wrong(tmp_path, tokens, tags, told):
+    export_parquet(tagged(tokens, tags), tmp_path / "published")
+    with pytest.raises(ValueError, match=re.escape(told)):
+        load_absa_dataset(tmp_path / "published", cache_dir=tmp_path / "cache")
+
+
+def test_tags_that_are_no_lists_of_classes(tmp_path):
+    splits = tagged([["a"]], [[0]])
+    plain = DatasetDict(train=splits["train"].cast_column("tags", List(Value("int64"))))
+    export_parquet(plain, tmp_path / "published")
+    with pytest.raises(ValueError, match=r"column 'tags': expected list of ClassLabel, got List\(Value\('int64'\)\)"):
+        load_absa_dataset(tmp_path / "published", cache_dir=tmp_path / "cache")

@@ -32,3 +32,36 @@ def test_what_cannot_be_scored(finished_run, tiny_sentihood: Path, tmp_path: Pat
     (tmp_path / "test.csv").write_text("text,target,aspect,label\nLOCATION1 is dear,LOCATION1,price,bad\n")
     with pytest.raises(ValueError, match=r"labels \['none', .*, the data \['bad', 'good'\]"):
         run_here(SCRIPT, seed, "--dataset", "custom", "--data_dir", tmp_path, "--validation_fraction", "0.5")
+
+
+def test_scores_of_a_tagger_are_those_of_training(finished_tagger, tiny_laptop14: Path, tmp_path: Path, run_here):
+    seed = finished_tagger / "seed-42"
+    words = ("--data_config", "laptop14", "--data_dir", tiny_laptop14, "--output_dir", tmp_path / "scores")
+    printed = run_here(SCRIPT, *words, seed)
+    trained = json.loads((seed / "results.json").read_text())["test"]
+    assert json.loads((tmp_path / "scores" / "scores.json").read_text()) == trained
+    assert trained["count_predicted"] > 0, "answers of nothing would prove little"
+    score, low, high = (100 * trained[f"micro_f1{end}"] for end in ("", "_low", "_high"))
+    assert f"micro_f1             {score:.1f} [{low:.1f}, {high:.1f}]" in printed
+    found, expected = (pd.read_parquet(folder / "test_tags.parquet") for folder in (tmp_path / "scores", seed))
+    pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--dataset", "sentihood"], "dataset=sentihood is for task=classification; task=tagging takes e2e_absa, co"),
+        (
+            ["--data_config", "laptop14", "--scheme", "BIO"],
+            r"has the labels \['O', 'B-POS', 'I-POS', 'E-POS', .* data",
+        ),
+    ],
+)
+def test_what_a_tagger_cannot_be_scored_on(tiny_tagger: Path, tiny_laptop14: Path, run_here, words, told):
+    with pytest.raises(ValueError, match=told):
+        run_here(SCRIPT, tiny_tagger, *words, "--data_dir", tiny_laptop14)
+
+
+def test_a_classifier_is_not_scored_on_tags(tiny_classifier: Path, run_here):
+    with pytest.raises(ValueError, match="dataset=e2e_absa is for task=tagging; task=classification takes sentihood"):
+        run_here(SCRIPT, tiny_classifier, "--dataset", "e2e_absa")

@@ -34,3 +34,8 @@ def test_most_relevant_counts_what_speaks_against_the_label():
 def test_no_words(run_here, tiny_classifier: Path):
     with pytest.raises(ValueError, match="top=0: give a number of words, at least 1"):
         run_here(SCRIPT, tiny_classifier, "LOCATION1 is safe", "--top", "0")
+
+
+def test_a_tagger_is_not_explained(run_here, tiny_tagger: Path):
+    with pytest.raises(ValueError, match=r"holds a GlobalContextForTokenClassification, .* examples/predict.py, "):
+        run_here(SCRIPT, tiny_tagger, "The price is dear")

@@ -6,6 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from transformers import AutoTokenizer
+
+from datasets_scripts.tag_schemes import label_names
+from modeling_global_context import GlobalContextForTokenClassification
 
 FIGURES = ("relevance", "weights", "tokens", "negative_share", "lowest_words")
 
@@ -54,3 +59,57 @@ def test_what_cannot_be_drawn(checkpoint: Path, tiny_sentihood: Path, tmp_path: 
         run_here(
             "examples/paper/figures.py", checkpoint, "--data_dir", tiny_sentihood, "--output_dir", tmp_path, *options
         )
+
+
+@pytest.fixture
+def save_tagger(tiny_bert: Path, tmp_path: Path):
+    """Saves a tagger with random gates, or another."""
+
+    def save(**fields) -> Path:
+        torch.manual_seed(0)
+        labels = dict(enumerate(label_names(["POS", "NEG"], "BIEOS")))
+        fields = {"lstm_size": 12, "initializer_range": 1.0, "id2label": labels, **fields}
+        model = GlobalContextForTokenClassification.from_pretrained(tiny_bert, **fields)
+        model.save_pretrained(tmp_path / "tagger")
+        AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path / "tagger")
+        return tmp_path / "tagger"
+
+    return save
+
+
+def test_gates(save_tagger, tmp_path: Path, run_here):
+    tagger, folder = save_tagger(), tmp_path / "figures"
+    texts = ("The price isn't fair.", "safe")
+    printed = run_here(
+        "examples/paper/gates.py", tagger, "--texts", *texts, "--output_dir", folder, "--divisions", "5"
+    )
+    assert printed.splitlines()[-1] == f"figure and numbers: {folder}"
+    assert (folder / "gates.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (folder / "gates.svg").read_text()
+    one, other = json.loads((folder / "gates.json").read_text())
+    assert one["words"] == ["The", "price", "is", "n't", "fair", "."]
+    assert other["words"] == ["safe"]
+    assert one["divisions"] == [[1, 3], [4, 6], [7, 8], [9, 10], [11, 12]]
+    model = GlobalContextForTokenClassification.from_pretrained(tagger)
+    encoded = AutoTokenizer.from_pretrained(tagger)(one["words"], is_split_into_words=True, return_tensors="pt")
+    with torch.no_grad():
+        gates = model(**encoded, output_gates=True).gates
+    position = encoded.word_ids().index(4)  # of "fair"
+    for name, gate in zip(("hidden", "global"), gates, strict=True):
+        assert np.shape(one[name]) == (5, 6)
+        assert one[name][2][4] == pytest.approx(gate[0, position, 6:8].mean().item())
+    assert one["hidden"] != one["global"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "message"),
+    [
+        ({"interaction": "none"}, (), "has no gates: give a tagger with a global context"),
+        ({"context_gates": False}, (), "has no gates"),
+        ({}, ("--divisions", "13"), "divisions=13: give 1 to 12"),
+        ({}, ("--texts", " "), "texts ' ': it has no words"),
+    ],
+)
+def test_gates_that_cannot_be_drawn(save_tagger, tmp_path: Path, run_here, fields: dict, options, message: str):
+    with pytest.raises(ValueError, match=message):
+        run_here("examples/paper/gates.py", save_tagger(**fields), "--output_dir", tmp_path, *options)

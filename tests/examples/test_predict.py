@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import absa
+
 SCRIPT = "examples/predict.py"
 
 
@@ -38,6 +40,31 @@ def test_restricted_questions_and_long_texts(tiny_classifier: Path, run_here):
     printed = run_here(SCRIPT, tiny_classifier, "LOCATION1 and LOCATION2 " + "is safe " * 3000, *words)
     assert len(printed.splitlines()) == 2
     assert printed.splitlines()[1].split()[:2] == ["LOCATION1", "price"]
+
+
+def test_a_tagger_finds_the_targets(tiny_tagger: Path, run_here):
+    text = "The price is dear, but it is safe."
+    lines = run_here(SCRIPT, tiny_tagger, text, " ").splitlines()
+    assert (lines[0], lines[-2:]) == (text, [" ", "  has nothing to read"])
+    opinions = absa.load(str(tiny_tagger))(text)
+    assert len(opinions) == len(lines) - 3 > 0
+    for line, opinion in zip(lines[1:-2], opinions, strict=True):
+        place = f"{opinion.target} [{opinion.target_start}:{opinion.target_end}]"
+        assert line == f"  {place:<28} {opinion.label:<10} {opinion.score:.2f}"
+        assert text[opinion.target_start : opinion.target_end] == opinion.target
+
+
+def test_a_text_in_which_a_tagger_finds_nothing(make_tagger, run_here, monkeypatch):
+    monkeypatch.setattr("modeling_global_context.pipeline_global_context.spans_of", lambda *_: [])
+    lines = run_here(SCRIPT, make_tagger(["O", "B-POS", "I-POS"]), "It is dear.").splitlines()
+    assert lines == ["It is dear.", "  says nothing that the model finds"]
+
+
+@pytest.mark.parametrize("question", ["targets", "aspects"])
+def test_a_tagger_takes_no_questions(tiny_tagger: Path, run_here, question: str):
+    told = rf"model=.* is a GlobalContextFor.*; {question}: no parameter of aspect-term-sentiment, .*: leave it out"
+    with pytest.raises(ValueError, match=told):
+        run_here(SCRIPT, tiny_tagger, "It is dear.", f"--{question}", "price")
 
 
 @pytest.mark.parametrize(

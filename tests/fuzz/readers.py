@@ -17,7 +17,8 @@ from absa import text_files
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
 from absa.training.arguments import parse_arguments
-from datasets_scripts import E2EABSA, SemEval2014, SentiHood
+from datasets_scripts import E2EABSA, AspectPolarity, SemEval2014, SentiHood
+from datasets_scripts.aspect_polarity.aspect_polarity import SOURCES
 from datasets_scripts.conll.conll import read_columns
 from datasets_scripts.conllu.conllu import read_conllu
 from datasets_scripts.custom_absa.reading import read_rows
@@ -63,6 +64,15 @@ def read_sentences(builder: type, file: Path):
         for term in sentence.get("terms", []):
             assert sentence["text"][term["from"] : term["to"]] == term["term"]
     check_rows([row for sentence in sentences for row in builder.rows(sentence)])
+
+
+def read_polarities(file: Path):
+    for sentence in AspectPolarity.read(file):
+        for source in SOURCES.values():
+            for row in source.rows(sentence):
+                assert row["target"] or row["aspect"]
+                if row["target"]:
+                    assert row["text"][row["target_start"] : row["target_end"]] == row["target"]
 
 
 def check_tagged(sentences: Iterable[dict]):
@@ -146,6 +156,7 @@ READERS = {
     "custom_jsonl": Reader(lambda file: check_rows(read_rows(file)), "train.jsonl", (JSONL,)),
     "sentihood": Reader(lambda file: read_sentences(SentiHood, file), "sentihood-train.json", (SENTIHOOD,)),
     "semeval2014": Reader(lambda file: read_sentences(SemEval2014, file), "Restaurants_Train.xml", (SEMEVAL2014,)),
+    "aspect_polarity": Reader(read_polarities, "Laptop_Train_v2.xml", (SEMEVAL2014,)),
     "e2e_absa": Reader(lambda file: check_tagged(E2EABSA.read(file)), "train.txt", (E2E_ABSA,)),
     "conll": Reader(lambda file: check_tagged(read_columns(file, 4, "blanks", 4)), "eng.train", (COLUMNS,)),
     "conllu": Reader(lambda file: check_tagged(read_conllu(file, "xpos", "tokens")), "a-ud-train.conllu", (CONLLU,)),

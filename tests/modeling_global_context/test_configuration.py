@@ -2,22 +2,9 @@
 
 import pytest
 from huggingface_hub.errors import StrictDataclassError
-from transformers import AutoConfig, BartConfig, BertConfig, DistilBertConfig
+from transformers import BartConfig, BertConfig
 
 from modeling_global_context import GlobalContextConfig, labels_of
-
-
-@pytest.mark.parametrize(
-    "encoder", [BertConfig(hidden_size=32), DistilBertConfig(dim=48), None], ids=["bert", "distilbert", "static"]
-)
-def test_a_round_trip(encoder, make_config, tmp_path):
-    config = make_config(encoder, polarities={"POS": "good"}, crf=True, calibration_temperature=1.5)
-    config.save_pretrained(tmp_path)
-    loaded = AutoConfig.from_pretrained(tmp_path)
-    assert type(loaded) is GlobalContextConfig
-    assert type(loaded.encoder_config) is type(encoder)
-    assert loaded.to_dict() | {"_name_or_path": ""} == config.to_dict()
-    assert loaded.input_size == (10 if encoder is None else encoder.hidden_size)
 
 
 def test_an_encoder_may_be_given_as_a_dict():

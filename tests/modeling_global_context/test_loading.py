@@ -1,9 +1,6 @@
-"""Loading encoders of any kind, and saving and loading our own, with the code and without it."""
+"""Loading encoders of any kind; weights that are missing."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +8,7 @@ import torch
 from huggingface_hub.errors import StrictDataclassError
 from safetensors.torch import load_file, save_file
 from transformers import (
-    AutoModel,
     AutoModelForTokenClassification,
-    AutoTokenizer,
     BertConfig,
     BertForMaskedLM,
     BertModel,
@@ -26,20 +21,14 @@ from transformers import (
     RobertaConfig,
     RobertaForMaskedLM,
 )
-from transformers.dynamic_module_utils import get_relative_import_files
 
-import modeling_global_context
 from modeling_global_context import (
-    AspectTermSentimentPipeline,
     GlobalContextConfig,
     GlobalContextForTokenClassification,
     GlobalContextModel,
-    TaggingPipeline,
     labels_of,
 )
 
-FOLDER = Path(modeling_global_context.__file__).parent
-CODE = sorted(FOLDER.glob("*_global_context.py"))
 SMALL = {
     "vocab_size": 60,
     "hidden_size": 16,
@@ -182,92 +171,15 @@ def test_a_bilstm_that_is_missing_is_initialised_as_torch_does(tmp_path, make_mo
         assert 0.5 * 8**-0.5 < value.abs().max() <= 8**-0.5, name
 
 
-def test_the_model_without_a_head_loads_from_a_tagger(tmp_path, make_model, make_batch):
-    model = make_model(interaction="attention")
-    model.save_pretrained(tmp_path)
-    loaded = AutoModel.from_pretrained(tmp_path)
-    assert type(loaded) is GlobalContextModel
-    batch = make_batch(padding="right")
-    expected = model(**batch).logits
-    del batch["labels"]
-    assert torch.equal(model.classifier(loaded(**batch).last_hidden_state), expected)
-
-
-def test_static_embeddings_survive_a_round_trip(tmp_path, make_model, make_batch):
-    model = make_model(None, crf=True, crf_constraints=True)
-    assert model.model.embeddings.weight[0].eq(0).all()
-    model.save_pretrained(tmp_path)
-    loaded = AutoModelForTokenClassification.from_pretrained(tmp_path)
-    assert torch.equal(loaded(**make_batch()).logits, model(**make_batch()).logits)
-
-
 @pytest.mark.parametrize(
     ("labels", "tasks"),
     [
         (labels_of("BIEOS", ["POS"]), {"aspect-term-sentiment", "token-classification", "ner"}),
-        (labels_of("BIO", ["POS"]), {"aspect-term-sentiment"}),
+        (labels_of("BIO", ["POS"]), {"aspect-term-sentiment", "token-classification", "ner"}),
         (["NN", "VB"], set()),
     ],
     ids=["BIEOS", "BIO", "plain"],
 )
-def test_a_saved_model_carries_all_its_code(tmp_path, make_model, labels, tasks):
-    model = make_model(labels=labels)
-    model.save_pretrained(tmp_path / "tagger")
-    model.base_model.save_pretrained(tmp_path / "headless")
-    files = {path.name for path in (tmp_path / "tagger").iterdir()}
-    assert files == {"config.json", "model.safetensors", *(file.name for file in CODE)}
-    for file in CODE:
-        assert (tmp_path / "tagger" / file.name).read_bytes() == file.read_bytes()
-    reached = get_relative_import_files(FOLDER / "modeling_global_context.py")
-    assert {Path(file).name for file in reached} | {"modeling_global_context.py"} == {file.name for file in CODE}
-    tagger, headless = (json.loads((tmp_path / name / "config.json").read_text()) for name in ("tagger", "headless"))
-    assert tagger["auto_map"] == headless["auto_map"]
-    assert {auto: value.rpartition(".")[2] for auto, value in tagger["auto_map"].items()} == {
-        "AutoConfig": "GlobalContextConfig",
-        "AutoModel": "GlobalContextModel",
-        "AutoModelForTokenClassification": "GlobalContextForTokenClassification",
-    }
-    assert tagger["custom_pipelines"].keys() == tasks
-    assert headless["custom_pipelines"] == {}
-
-
-def test_a_stranger_gets_what_was_saved(tmp_path, tiny_bert, make_model):
-    """Another process and folder, an empty cache of code, no package of ours."""
-    texts = ["the battery life is nice, but dull", "safe", "", "cheap and near and far"]
-    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
-    model = make_model(BertConfig(**{**SMALL, "vocab_size": len(tokenizer)}), crf=True, calibration_temperature=1.5)
-    model.save_pretrained(tmp_path / "saved")
-    tokenizer.save_pretrained(tmp_path / "saved")
-    batch = {**BATCH, "token_type_ids": torch.zeros_like(BATCH["input_ids"])}
-    save_file(batch, tmp_path / "batch.safetensors")
-    finished = subprocess.run(
-        [
-            *(sys.executable, Path(__file__).with_name("stranger.py")),
-            *(tmp_path / "saved", tmp_path / "batch.safetensors", tmp_path, *texts),
-        ],
-        cwd=tmp_path,
-        env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "HF_HOME": str(tmp_path / "home")}
-        | {"HF_MODULES_CACHE": str(tmp_path / "modules"), "PYTHONPATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert finished.returncode == 0, finished.stderr[-4000:]
-    report, tensors = json.loads((tmp_path / "results.json").read_text()), load_file(tmp_path / "results.safetensors")
-    pipelines = ["AspectTermSentimentPipeline", "TaggingPipeline"]
-    assert report["classes"] == [
-        *("GlobalContextConfig", "GlobalContextForTokenClassification", "GlobalContextModel"),
-        *pipelines,
-        *pipelines,
-    ]
-    assert report["packages"] == ["transformers_modules"]
-    loaded = GlobalContextForTokenClassification.from_pretrained(tmp_path / "saved")
-    with torch.no_grad():
-        assert torch.equal(tensors["logits"], loaded(**batch).logits)
-        assert torch.equal(tensors["states"], loaded.base_model(**batch).last_hidden_state)
-    expected = AspectTermSentimentPipeline(model=loaded, tokenizer=tokenizer)(texts)
-    assert sum(map(len, expected)) > 2
-    assert report["answers"] == [expected, expected]
-    groups = TaggingPipeline(model=loaded, tokenizer=tokenizer, aggregation_strategy="first")
-    for grouped in report["grouped"]:
-        assert grouped == [[[one["entity_group"], one["start"], one["end"]] for one in groups(text)] for text in texts]
+def test_labels_of_spans_have_pipelines(tmp_path, make_model, labels, tasks):
+    make_model(labels=labels).save_pretrained(tmp_path)
+    assert json.loads((tmp_path / "config.json").read_text())["custom_pipelines"].keys() == tasks

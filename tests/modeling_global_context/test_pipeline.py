@@ -10,11 +10,10 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from torch.utils.data import Dataset
-from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, TokenClassificationPipeline, pipeline
+from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, TokenClassificationPipeline
 
 from modeling_global_context import (
     AspectTermSentimentPipeline,
-    GlobalContextForTokenClassification,
     TaggingPipeline,
     encode_words,
     labels_of,
@@ -86,22 +85,6 @@ def test_a_target_is_what_stands_at_its_place(pipes, text, decoding):
             assert text[answer["target_start"] : answer["target_end"]] == answer["target"] != ""
             assert before <= answer["target_start"]
             before = answer["target_end"]
-
-
-def test_random_texts_have_answers(pipes):
-    """What the test before shows is shown of something."""
-    generator = torch.Generator().manual_seed(0)
-    letters = "ab é é\u200d\ud83d😀\U0001f468\u200d\U0001f469 中文ไทยक्षि.,'-\x00\u00ad\n"
-    texts = [
-        "".join(letters[number] for number in torch.randint(len(letters), (40,), generator=generator).tolist())
-        for _ in range(30)
-    ]
-    for pipe in pipes.values():
-        answers = pipe(texts)
-        assert sum(map(len, answers)) > 10
-        for text, of_text in zip(texts, answers, strict=True):
-            for answer in of_text:
-                assert text[answer["target_start"] : answer["target_end"]] == answer["target"]
 
 
 @pytest.mark.parametrize("decoding", ["constrained", "greedy"])
@@ -339,9 +322,8 @@ def test_groups_of_the_token_classification_pipeline(make_model, tokenizer, sche
     if scheme == "BIO":
         tags = {word: tag.replace("S-", "B-").replace("E-", "I-") for word, tag in tags.items()}
     model = fixed_tagger(make_model, tokenizer, labels, tags, crf=crf)
-    pipeline_class = {"BIEOS": TaggingPipeline, "BIO": TokenClassificationPipeline}[scheme]
     for strategy in ("simple", "first"):
-        groups = pipeline_class(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
+        groups = TaggingPipeline(model=model, tokenizer=tokenizer, aggregation_strategy=strategy)
         text = "is safe and near far is cheap nice"
         assert [(one["entity_group"], text[one["start"] : one["end"]]) for one in groups(text)] == GROUPED
     assert [answer["target"] for answer in AspectTermSentimentPipeline(model=model, tokenizer=tokenizer)(text)] == [
@@ -353,11 +335,3 @@ def test_parts_of_speech_need_nothing_of_ours(make_model, tokenizer):
     model = fixed_tagger(make_model, tokenizer, ["NN", "VB"], {"location": "NN", "is": "VB"})
     tagged = TokenClassificationPipeline(model=model, tokenizer=tokenizer)("location is")
     assert [(one["word"], one["entity"]) for one in tagged] == [("location", "NN"), ("is", "VB")]
-
-
-def test_the_task_is_found_by_its_name(make_pipe, tmp_path):
-    made = make_pipe()
-    made.save_pretrained(tmp_path)
-    found = pipeline("aspect-term-sentiment", model=str(tmp_path), trust_remote_code=True)
-    assert type(found.model) is GlobalContextForTokenClassification
-    assert [len(answers) for answers in found(TEXTS)] == [len(answers) for answers in made(TEXTS)]

@@ -32,3 +32,8 @@ def test_the_queue_has_an_end_and_a_model_without_targets_is_not_asked_for_names
         components = app.build(asker).config["components"]
         (names,) = (one["props"] for one in components if one["props"].get("elem_id") == "names")
         assert names["visible"] is bool(targets)
+
+
+def test_a_tagger_is_refused(tiny_tagger):
+    with pytest.raises(SystemExit, match=r"is no classifier that .*a tagger is asked with examples/predict.py"):
+        app.load_asker(str(tiny_tagger), None)

@@ -10,6 +10,7 @@ import pytest
 import absa
 from absa.annotate import AnnotateArguments, annotate
 from absa.opinions import to_table
+from modeling_global_context import labels_of
 
 WORDS = ["safe", "dangerous", "cheap", "dear", "near", "far", "nice", "dull"]
 
@@ -23,6 +24,12 @@ def make_texts() -> Callable[[int], list[str]]:
         return [f"{'but nice and ' * (n % 5)}{targets[n % 4]} is {WORDS[n % 8]} {n}" for n in range(number)]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def tagger(make_tagger) -> Path:
+    """A tagger that finds something by either decoding."""
+    return make_tagger(labels_of("BIO", ["POS", "NEG"]))
 
 
 @pytest.fixture(scope="session")

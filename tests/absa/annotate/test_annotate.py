@@ -18,6 +18,7 @@ from transformers import AutoConfig
 
 import absa
 from absa.annotate import AnnotateArguments, answers
+from absa.opinions import to_table
 
 pytestmark = pytest.mark.usefixtures("ray_here")
 
@@ -131,6 +132,36 @@ def test_texts_that_cannot_be_asked_are_told_with_their_reason(tiny_classifier: 
     assert [{opinion.text_id for opinion in of_text} for of_text in said] == [{"a"}, set(), {"c"}]
     assert list(refused) == [1]
     assert "LOCATION1" in refused[1]
+
+
+@pytest.mark.parametrize("decoding", [None, "greedy"])
+def test_a_tagger_has_the_same_rows_as_absa_load(tagger: Path, make_texts, run, tmp_path: Path, decoding):
+    texts = {f"r{number}": text for number, text in enumerate(make_texts(12))}
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in texts.items()))
+    output = run(tagger, tmp_path / "run", tmp_path / "in.jsonl", return_all=False, decoding=decoding)
+    said = absa.load(str(tagger), decoding=decoding)(list(texts.values()), text_ids=list(texts))
+    expected = to_table(opinion for of_text in said for opinion in of_text).to_pandas(maps_as_pydicts="strict")
+    written = pd.read_parquet(output, to_pandas_kwargs={"maps_as_pydicts": "strict"})
+    key = ["text_id", "target_start"]
+    assert len(expected) > len(texts) / 2, "answers this few would prove little"
+    both = [frame.sort_values(key, ignore_index=True) for frame in (written, expected)]
+    probabilities = [pd.DataFrame(frame.pop("probabilities").tolist()) for frame in both]
+    pd.testing.assert_frame_equal(*both, check_exact=False, rtol=0, atol=1e-6)
+    pd.testing.assert_frame_equal(*probabilities, check_exact=False, rtol=0, atol=1e-6)
+    for row in written.itertuples():
+        assert texts[row.text_id][row.target_start : row.target_end] == row.target
+
+
+def test_questions_to_a_tagger_are_refused_before_anything_is_written(tagger, tiny_classifier, run, tmp_path):
+    (tmp_path / "in.csv").write_text("text\nIt is dear\n")
+    for checkpoint, options in (
+        *((tagger, option) for option in ({"targets": ["a"]}, {"return_all": True}, {"abstain_below": 0.5})),
+        (tiny_classifier, {"decoding": "greedy"}),
+    ):
+        (name,) = options
+        with pytest.raises(ValueError, match=rf"; {name}: no parameter of aspect-\S*sentiment, .*: leave it out"):
+            run(checkpoint, tmp_path / "run", tmp_path / "in.csv", **{"return_all": False, **options})
+    assert not (tmp_path / "run-run.json").exists()
 
 
 def test_errors_name_their_argument_or_file(tiny_classifier: Path, run, tmp_path: Path):

@@ -4,6 +4,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import absa
@@ -40,3 +41,18 @@ def test_same_opinions_as_the_pipeline(spark, tiny_classifier: Path, make_texts)
         assert row.pop("probabilities") == pytest.approx(wanted.pop("probabilities"), abs=1e-6)
         assert row.pop("score") == pytest.approx(wanted.pop("score"), abs=1e-6)
         assert row == wanted
+
+
+def test_rows_of_a_tagger_without_spark(tagger: Path, make_texts):
+    texts = make_texts(9)
+    frame = pd.DataFrame({"id": range(10), "text": [*texts, None]})
+    frames = spark_udf(str(tagger), decoding="greedy")(iter([frame[:4], frame[4:]]))
+    rows = pd.concat(frames).to_dict("records")
+    said = absa.load(str(tagger), decoding="greedy")(texts, text_ids=range(9))
+    expected = to_table(opinion for of_text in said for opinion in of_text).to_pylist(maps_as_pydicts="strict")
+    assert len(rows) == len(expected) > 0
+    assert [list(row) for row in rows] == [SCHEMA.names] * len(rows)
+    for row, wanted in zip(rows, expected, strict=True):
+        assert row["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-6)
+        for name in ("text_id", "target", "target_start", "target_end", "label"):
+            assert row[name] == wanted[name]

@@ -21,7 +21,7 @@ from absa.metrics.flatten import flatten
 from absa.metrics.sentihood import ASPECTS, sentihood_scores
 from absa.metrics.tagging import tagging_scores
 
-MODULES = ("absa", "semeval2014", "e2e_absa", "tagging", "sentihood")
+MODULES = ("absa", "aspect_polarity", "semeval2014", "e2e_absa", "tagging", "sentihood")
 KEYS = [{"id": id, "target": "LOCATION1", "aspect": aspect} for id in ("0", "1") for aspect in ASPECTS]
 GOLD = ["positive", "negative", "none", "none", "negative", "none", "positive", "none"]
 LIKELY = [[0.2, 0.7, 0.1], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.5, 0.4, 0.1]] * 2
@@ -68,7 +68,7 @@ print(metric.compute(**json.loads(rows), bootstrap=2)["strict_accuracy"])
 
 
 def test_a_flat_folder_stands_alone(tmp_path):
-    names = ["absa", "rows", "tags", "tagging", "ours"]  # some as their owner calls them
+    names = ["absa", "terms", "rows", "tags", "tagging", "ours"]  # some as their owner calls them
     for module, name in zip(MODULES, names, strict=True):
         flatten(module, tmp_path / name, name)
     rows = json.dumps({"predictions": PREDICTIONS, "references": REFERENCES})
@@ -76,7 +76,7 @@ def test_a_flat_folder_stands_alone(tmp_path):
     printed = run_elsewhere(["-c", FLAT_PROGRAM, rows, *folders], tmp_path, tmp_path / "home").splitlines()
     assert printed == [*(f"{name} metric True ['predictions', 'references']" for name in MODULES), "0.5"]
     with pytest.raises(
-        ValueError, match="module='food' is no metric of this package: give one of absa, e2e_absa, sem"
+        ValueError, match="module='food' is no metric of this package: give one of absa, aspect_polarity, e2e"
     ):
         flatten("food", tmp_path / "food", "food")
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from absa.metrics import semeval2014, sentihood
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.evaluate_modules.absa.absa import Absa
+from absa.metrics.evaluate_modules.aspect_polarity.aspect_polarity import AspectPolarity
 from absa.metrics.evaluate_modules.semeval2014.semeval2014 import Semeval2014
 from absa.metrics.evaluate_modules.sentihood.sentihood import Sentihood
 
@@ -41,6 +42,7 @@ def arguments(aspects, label_names, **options):
 ABSA_LABELS = ["none", "good", "bad"]
 ARGUMENTS = {
     Absa: arguments(("food", "price"), ABSA_LABELS, labels=ABSA_LABELS, none_label="none"),
+    AspectPolarity: arguments(("food", "price"), ABSA_LABELS, labels=ABSA_LABELS),
     Semeval2014: arguments(semeval2014.ASPECTS, semeval2014.LABELS),
     Sentihood: arguments(sentihood.ASPECTS, sentihood.LABELS),
 }

@@ -1,23 +1,27 @@
 """absa/tasks/tagging.py: sentences of tagged words become batches, and what a tagger answers becomes scores."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, BertForTokenClassification
 
 import absa
 from absa.models import build_config, load_model
 from absa.tasks.arguments import TaggingArguments
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
 from absa.tasks.tagging import Tagging
+from modeling_global_context import GlobalContextConfig
 
+CUT = "nice keys and mouse"  # by the most tokens
 SENTENCES = {
     "train": [
         "The screen is dear####The=O screen=T-POS is=O dear=O",
         "Bad battery life!####Bad=O battery=T-NEG life=T-NEG !=O",
+        f"{'a ' * 60}{CUT}####{'a=O ' * 60}{CUT.replace(' ', '=T-POS ')}=T-POS",
     ],
     "dev": ["It is safe####It=O is=O safe=O", "A dear mouse####A=O dear=O mouse=T-NEU"],
     "test": ["Nice keys and mouse####Nice=O keys=T-POS and=O mouse=T-NEG", "\ufe0f####\ufe0f=O", "No####No=O"],
@@ -122,6 +126,47 @@ def test_what_is_cut_is_outside(task, arguments, tokenizer, caplog):
     assert task.label_names[answers.tags[3]] == "O"
 
 
+CONSTRAINED = GlobalContextConfig(crf=True, crf_constraints=True)
+
+
+def with_tags(task: Tagging, split: str, tags: list[list[str]]) -> Tagging:
+    """Sentences of these tags and some word each."""
+    rows = {"id": [f"s{number}" for number in range(len(tags))], "tags": tags}
+    rows |= {"tokens": [["dear"] * len(of_sentence) for of_sentence in tags], "text": [""] * len(tags)}
+    return replace(task, splits={**task.splits, split: rows})
+
+
+@pytest.mark.parametrize(
+    ("tags", "said"),
+    [
+        ("O B-POS E-NEG", "E-NEG may not follow B-POS at word 2"),
+        ("I-POS E-POS", "may not start with I-POS"),
+        ("O B-POS", "may not end with B-POS"),
+    ],
+)
+def test_constraints_refuse_gold_that_they_forbid(task, arguments, tokenizer, tags: str, said: str):
+    faulty = with_tags(task, "validation", [["O", "S-POS"], tags.split()])
+    with pytest.raises(ValueError, match=rf"^validation, sentence s1: .*{said}; correct the tag"):
+        faulty.entries("validation", arguments, tokenizer, CONSTRAINED)
+    faulty.entries("validation", arguments, tokenizer, GlobalContextConfig(crf=True))
+
+
+def test_constraints_leave_out_spans_that_are_cut(task, arguments, tokenizer):
+    """By the most tokens, or since a word of them has no token."""
+    tags = ["S-NEG", "B-POS", "I-POS", "E-POS", "O", "B-NEG", "E-NEG"]
+    task = with_tags(task, "train", [tags])
+    task.splits["train"]["tokens"][0][2] = "\ufe0f"
+    tokenizer.model_max_length = 7  # of which five are words'
+    for config in (CONSTRAINED, GlobalContextConfig(crf=True)):
+        (row,) = task.entries("train", arguments, tokenizer, config).dataset
+        assert sum(row["word_mask"]) == 5
+        labels = [label for label, is_first in zip(row["labels"], row["word_mask"], strict=True) if is_first]
+        of_words = dict(zip([0, 1, 3, 4, 5], labels, strict=True))
+        expected = {number: task.label_names.index(tags[number]) for number in of_words}
+        left_out = {1, 3, 5} if config.crf_constraints else set()
+        assert of_words == {number: NO_LABEL if number in left_out else label for number, label in expected.items()}
+
+
 def test_a_family_around_an_encoder_has_its_weights(task, arguments, tiny_bert: Path):
     config = build_config("global_context", str(tiny_bert), task.described(arguments), overrides="lstm_size=12")
     model = load_model(str(tiny_bert), config, "sdpa", auto_class=task.auto_class)
@@ -129,19 +174,36 @@ def test_a_family_around_an_encoder_has_its_weights(task, arguments, tiny_bert: 
     assert config.labels == task.label_names
     (rate,) = {parameter.dtype for parameter in model.parameters()}
     assert str(rate) == "torch.float32"
-    with pytest.raises(ValueError, match="model_type=qacg_bert has no ModelForTokenClassification: choose another"):
+    with pytest.raises(
+        ValueError, match="model_type=qacg_bert has no model ForTokenClassification: choose one of bert, "
+    ):
         load_model(str(tiny_bert), build_config("qacg_bert", str(tiny_bert), {}), "sdpa", auto_class=task.auto_class)
+
+
+def test_a_model_that_knows_no_words_is_refused(task, arguments):
+    with pytest.raises(ValueError, match="task=tagging with BertForTokenClassification, which takes no word_mask"):
+        task.parts(arguments, BertForTokenClassification)
 
 
 def test_a_run_as_a_user_starts_it(data_dir: Path, tiny_bert: Path, run_here, tmp_path: Path):
     words = ("configuration/recipes/laptop14_minilm.yaml", "--model_name_or_path", tiny_bert, "--data_dir", data_dir)
-    words += ("--config_overrides", "lstm_size=12,crf=true", "--num_train_epochs", "2", "--bf16", "false")
+    words += (
+        "--config_overrides",
+        "lstm_size=12,crf=true,crf_constraints=true",
+        "--num_train_epochs",
+        "2",
+        "--bf16",
+        "false",
+    )
     words += ("--learning_rates", '{"lstm": 1e-2, "crf": 1e-2}', "--output_dir", tmp_path / "run")
     printed = run_here("examples/run_absa.py", *words)
     assert "13 labels, BIEOS" in printed
     assert "micro_f1" in printed
     results = json.loads((tmp_path / "run" / "seed-42" / "results.json").read_text())
     assert results["test"]["count_gold"] == 2
+    log = results["training"]["model"]["log"]
+    losses = [value for entry in log for name, value in entry.items() if name.endswith("_loss")]
+    assert 0 < min(losses) <= max(losses) < 1000  # a forbidden tag costs 1e30
     read = absa.load(str(tmp_path / "run" / "seed-42"))
     for opinion in read("Nice keys and mouse"):
         assert "Nice keys and mouse"[opinion.target_start : opinion.target_end] == opinion.target

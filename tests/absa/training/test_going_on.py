@@ -86,6 +86,31 @@ def test_told_to_stop_at_the_end_of_an_epoch_in_the_middle_and_in_the_last_step(
             assert (tmp_path / "run" / seed / name).read_bytes() == (finished_run[0] / seed / name).read_bytes()
 
 
+def test_patience_is_not_asked_anew(tmp_path: Path, recipe: Path, run_here, monkeypatch):
+    """Told to stop after the first evaluation that was not better, and in that at which the patience ends."""
+    words = (SCRIPT, recipe, *OFTEN, "--patience", "2")
+    run_here(*words, "--output_dir", tmp_path / "undisturbed")
+    folder = tmp_path / "undisturbed" / "seed-1"
+    expected = json.loads((folder / "results.json").read_text())["training"]["model"]
+    evaluated = [entry for entry in expected["log"] if "eval_strict_accuracy" in entry]
+    scores = [entry["eval_strict_accuracy"] for entry in evaluated]
+    best = scores.index(max(scores))  # the first of the best
+    assert expected["best_step"] == evaluated[best]["step"]
+    assert len(evaluated) == best + 3
+    assert expected["steps"] == evaluated[-1]["step"] < 24
+
+    monkeypatch.setattr("transformers.trainer.DEFAULT_CALLBACKS", [*DEFAULT_CALLBACKS, ToldToStop])
+    monkeypatch.setattr(ToldToStop, "steps", [expected["steps"] - 2, expected["steps"]])
+    for _ in range(2):
+        with pytest.raises(SystemExit):
+            run_here(*words, "--output_dir", tmp_path / "stopped")
+    run_here(*words, "--output_dir", tmp_path / "stopped")
+    found = json.loads((tmp_path / "stopped" / "seed-1" / "results.json").read_text())["training"]["model"]
+    assert (found["best_step"], found["steps"]) == (expected["best_step"], expected["steps"])
+    for name in FILES:
+        assert (tmp_path / "stopped" / "seed-1" / name).read_bytes() == (folder / name).read_bytes()
+
+
 @pytest.mark.parametrize(("num_processes", "last"), [(1, 13), (2, 20)])
 def test_several_processes_agree_on_stopping_every_ten_steps(num_processes: int, last: int):
     """Told in the 13th step of an epoch of 40; to agree, each process waits for its device."""

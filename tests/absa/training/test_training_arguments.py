@@ -7,6 +7,8 @@ import pytest
 
 from absa.training.arguments import parse_arguments
 
+TAGGING = ("--task", "tagging", "--model_type", "global_context")
+
 
 def test_a_token_is_refused_and_not_shown():
     with pytest.raises(ValueError, match="hub_token would be saved beside the checkpoints: set HF_TOKEN") as error:
@@ -28,9 +30,17 @@ def test_a_token_is_refused_and_not_shown():
             "class_balanced_sampling=true draws rows",
         ),
         (["--class_weighted_loss", "--class_balanced_sampling"], "each would balance what the other has balanced"),
+        (["--dataset", "conllu"], "dataset=conllu is for task=tagging; task=classification takes sentihood, semeval2"),
+        (["--dataset", "e2e_absa"], "or --task tagging with a recipe and a model of that task"),
+        ([*TAGGING, "--dataset", "custom"], "dataset=custom is for task=classification; task=tagging takes e2e_absa,"),
+        ([*TAGGING, "--train_file", "x.csv"], "train_file=x.csv with dataset=e2e_absa, .* --dataset conll --data_con"),
+        (["--task", "tagging"], "model_type=qacg_bert has no model ForTokenClassification: choose one of bert, glob"),
+        (["--model_type", "global_context"], "has no model ForSequenceClassification: choose one of qacg_bert, cg_b"),
+        (["configuration/recipes/laptop14_minilm.yaml", "--task", "classification"], "no arguments of task=classifi"),
     ],
 )
-def test_what_no_run_can_be_trained_with(words: list[str], told: str):
+def test_what_no_run_can_be_trained_with(words: list[str], told: str, repo_root: Path, monkeypatch):
+    monkeypatch.chdir(repo_root)
     with pytest.raises(ValueError, match=told):
         parse_arguments(words)
 
