@@ -75,7 +75,8 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     data = SAMPLE_CORPUS if data_folder in SAMPLES else OWN_DATA if own_files else DATASETS.get(known, OWN_DATA)
     language = "en" if data in (SAMPLE_CORPUS, *ENGLISH.values()) else None
     dataset = arguments["dataset"] if arguments["dataset"] in BUILDERS else hub_id(arguments["dataset"]) or "custom"
-    base_model = hub_id(arguments["model_name_or_path"])
+    backbone = arguments["model_name_or_path"]  # none of a model over word vectors
+    base_model = hub_id(backbone) if backbone else None
     recipe = {**arguments, **dict.fromkeys(PATHS), "model_name_or_path": base_model, "dataset": dataset}
     if arguments.get("word_vectors"):
         recipe["word_vectors"] = Path(arguments["word_vectors"]).name  # without the folder on this machine
@@ -104,7 +105,7 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     }
 
 
-def hub_id(name: str | None) -> str | None:
+def hub_id(name: str) -> str | None:
     """The id on the Hub that a name stands for; None for a folder of this machine."""
     if name == MINILM:
         return MINILM_ON_THE_HUB

@@ -243,17 +243,25 @@ def test_the_card_of_tagged_sentences():
     assert "aspect" not in card
 
 
-def test_figures_on_the_sample_corpus_are_called_synthetic_and_enter_no_index(card_of, facts):
-    card = card_of(facts(data_dir="datasets_scripts/sample_corpus"))
+@pytest.mark.parametrize("name", ["sample_corpus", "sample_reviews"])
+def test_figures_on_a_sample_corpus_are_called_synthetic_and_enter_no_index(card_of, facts, name: str):
+    card = card_of(facts(data_dir=f"datasets_scripts/{name}"))
     assert not ModelCard(card).data.eval_results
     assert "SentiHood" not in card
     assert "On sample corpus (synthetic)" in card
-    assert "data_dir: datasets_scripts/sample_corpus" in card
+    assert f"data_dir: datasets_scripts/{name}" in card
 
 
 def test_folders_of_this_machine_stay_here(facts, tmp_path: Path):
     run = facts(dataset=str(tmp_path), model_name_or_path=str(tmp_path))
     assert (run["data"], run["dataset"], run["base_model"]) == ("own data", "custom", None)
+    assert str(tmp_path) not in run["recipe"]
+
+
+def test_vectors_have_the_name_of_their_file(facts, tmp_path: Path):
+    run = facts(model_name_or_path=None, word_vectors=str(tmp_path / "glove.txt"))
+    assert run["base_model"] is None
+    assert "word_vectors: glove.txt" in run["recipe"]
     assert str(tmp_path) not in run["recipe"]
 
 

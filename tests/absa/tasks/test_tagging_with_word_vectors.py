@@ -1,13 +1,9 @@
 """Taggers with static word vectors in place of an encoder, trained as a user trains them."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from safetensors.torch import save_file
 from transformers import AutoModelForTokenClassification, AutoTokenizer, set_seed
 
 import absa
@@ -15,7 +11,6 @@ from absa.tasks.tagging import Tagging
 from absa.training.arguments import parse_arguments
 from absa.training.run import build
 
-STRANGER = Path(__file__).parents[2] / "modeling_global_context" / "stranger.py"
 SENTENCES = {
     "train": [
         "The screen is dear####The=O screen=T-POS is=O dear=O",
@@ -67,7 +62,7 @@ def test_a_model_starts_from_the_vectors(words):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_it_learns_and_answers_without_this_project(variant: str, words, run_here, tmp_path: Path):
+def test_it_learns_and_answers_without_this_project(variant: str, words, run_here, stranger, tmp_path: Path):
     overrides = f"lstm_size=64,{VARIANTS[variant]}"
     output_dir = f"--output_dir={tmp_path / 'run'}"
     run_here("examples/run_absa.py", *words, f"--config_overrides={overrides}", output_dir)
@@ -85,17 +80,10 @@ def test_it_learns_and_answers_without_this_project(variant: str, words, run_her
     assert (opinion.target, opinion.label) == ("BATTERY life", "negative")
     if variant != "BiLSTM-context":
         return
-    save_file(dict(tokenizer(text, return_tensors="pt")), tmp_path / "batch.safetensors")
-    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "home"), "PYTHONPATH": ""}
-    subprocess.run(
-        [sys.executable, STRANGER, folder, tmp_path / "batch.safetensors", tmp_path, text],
-        cwd=tmp_path,
-        env={**environment, "HF_MODULES_CACHE": str(tmp_path / "modules")},
-        check=True,
-        timeout=240,
-    )
-    answers = json.loads((tmp_path / "results.json").read_text())["answers"]
-    assert [(one["target"], one["label"]) for ((one,),) in answers] == [("BATTERY life", "negative")] * 2
+    batch = dict(tokenizer(text, return_tensors="pt"))
+    report, _ = stranger(folder, batch, AutoModelForTokenClassification, {"aspect-term-sentiment": {}}, [text])
+    (((answer,),),) = report["answers"].values()
+    assert (answer["target"], answer["label"]) == ("BATTERY life", "negative")
 
 
 def test_random_vectors_have_the_size_of_the_configuration(words):
@@ -113,7 +101,7 @@ def test_random_vectors_have_the_size_of_the_configuration(words):
     ("options", "told"),
     [
         (["--model_name_or_path=x"], r"word_vectors=\S+ with model_name_or_path=x: word vectors take the place"),
-        (["--model_type=cg_bert"], r"word_vectors=\S+: a cg_bert has an encoder; leave it out"),
+        (["--model_type=bert"], r"word_vectors=\S+: a bert has an encoder; leave it out"),
         (["--config_overrides=embedding_size=6"], "config_overrides=embedding_size=6 has embedding_size, which"),
         (["--config_overrides=lstm_size=7"], "word_vectors with config_overrides=lstm_size=7 gives no global_context"),
         (["--reset_pooler=true"], "reset_pooler=true, and a GlobalContextForTokenClassification has no pooler"),
@@ -131,5 +119,5 @@ def test_what_does_not_go_with_word_vectors(words, options: list[str], told: str
 
 def test_another_task_is_refused(tmp_path: Path, tiny_sentihood: Path, run_here):
     words = ["--model_type=global_context", "--word_vectors=random", f"--data_dir={tiny_sentihood}"]
-    with pytest.raises(ValueError, match="model_type=global_context has no ModelForSequenceClassification"):
+    with pytest.raises(ValueError, match="model_type=global_context has no model ForSequenceClassification"):
         run_here("examples/run_absa.py", *words, f"--output_dir={tmp_path}")
