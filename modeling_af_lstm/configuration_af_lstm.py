@@ -79,6 +79,8 @@ class AFLstmConfig(PreTrainedConfig):
 
     model_type = "af_lstm"
     keys_to_ignore_at_inference: ClassVar = ["hidden_states", "attentions", "memory"]
+    target_token_type: ClassVar = 2
+    """Of the words of a text that are the target; those of the aspect behind it have 1."""
 
     architecture: Literal["af_lstm", "lstm", "td_lstm", "at_lstm", "atae_lstm", "nbow", "majority"] = "af_lstm"
     vocab_size: int = 50_000

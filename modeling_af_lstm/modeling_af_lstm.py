@@ -19,7 +19,7 @@ from transformers.utils.generic import can_return_tuple
 from .associations_af_lstm import ASSOCIATIONS, Normalization
 from .configuration_af_lstm import RECURRENT, AFLstmConfig
 
-ASPECT, TARGET = 1, 2  # token types; all others are words of the text too
+ASPECT, TARGET = 1, AFLstmConfig.target_token_type  # token types; all others are words of the text too
 AUTO_MAP = {
     "AutoConfig": "configuration_af_lstm.AFLstmConfig",
     "AutoModel": "modeling_af_lstm.AFLstmModel",

@@ -12,6 +12,7 @@ from absa.tasks.base import Rows
 from datasets_scripts.splits import held_out
 
 COLUMNS = ("id", "text", "target", "aspect", "label")
+PLACES = ("target_start", "target_end")  # of targets that are words of the text; null where they are none
 
 
 def check_columns(data: DatasetDict, arguments: DataArguments, column: str):
@@ -38,8 +39,9 @@ def check_train(data: DatasetDict):
 
 
 def as_strings(split: Dataset) -> Rows:
-    """The five columns with names instead of class numbers; no target is the empty string."""
-    rows = {}
+    """The five columns with names instead of class numbers; no target is the empty string. And places, where the data
+    has them."""
+    rows = {column: split[column][:] for column in PLACES if column in split.features}
     for column in COLUMNS:
         feature = split.features[column]
         values = split[column][:]

@@ -33,7 +33,8 @@ NOT_TAKEN = {
 # What a recipe says of its own data set alone.
 OF_THE_DATA = (
     *("data_dir", "data_version", "data_config", "train_file", "validation_file", "test_file", "absent_label"),
-    *("tags", "columns", "tag_column", "separator", "metric", "metric_for_best_model"),
+    *("dev_split", "dev_seed", "labels", "tags", "columns", "tag_column", "separator"),
+    *("metric", "metric_for_best_model"),
 )
 
 
