@@ -157,6 +157,13 @@ class ABSATrainingArguments(TrainingArguments):
     )
     warmup_steps: float = field(default=0.1, metadata={"help": "Steps, or below 1 their fraction (default: 0.1)."})
     weight_decay: float = field(default=0.01, metadata={"help": "Of all but biases and LayerNorm (default: 0.01)."})
+    l2: float | None = field(
+        default=None,
+        metadata={
+            "help": "Weight of the sum of the squares of all trained weights in the loss; the optimizer is then Adam, "
+            "and there is no weight_decay (default: none, AdamW)."
+        },
+    )
     eval_strategy: str = field(default="epoch", metadata={"help": "When validation data is scored (default: epoch)."})
     save_strategy: str = field(default="epoch", metadata={"help": "As eval_strategy (default: epoch)."})
     patience: int | None = field(
@@ -198,6 +205,8 @@ class ABSATrainingArguments(TrainingArguments):
                 f"r_drop=true with label_smoothing_factor={self.label_smoothing_factor}: each is a loss of its own; "
                 "leave one out"
             )
+        if self.l2 is not None and self.l2 < 0:
+            raise ValueError(f"l2={self.l2}: a weight of at least 0")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience={self.patience}: a number of evaluations, at least 1")
         if self.hub_token is not None:  # which is not shown, either
