@@ -19,7 +19,7 @@ from jinja2 import Environment, FileSystemLoader
 from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerBase, pipeline
 
 from absa.models import FAMILIES, MINILM, most_tokens
-from absa.predict import PREDICTORS
+from absa.predict import predictor_of
 from absa.redact import redact
 from absa.tasks.registry import TASKS, task_for
 from absa.training.results import cell, interval
@@ -170,7 +170,7 @@ def pipeline_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> P
     task = TASKS[task_for(model)]
     if getattr(model.config, "tag_scheme", None) == "plain":
         return pipeline(task.hub_task, model=model, tokenizer=tokenizer, aggregation_strategy="first")
-    return PREDICTORS[task.auto_class].pipeline_class(model=model, tokenizer=tokenizer)
+    return predictor_of(task.auto_class, model).pipeline_class(model=model, tokenizer=tokenizer)
 
 
 def eval_results(run: dict | None, task_type: str, task_name: str) -> list[EvalResult]:

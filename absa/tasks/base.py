@@ -77,13 +77,9 @@ class Task(ABC):
             needs.
         """
 
+    @abstractmethod
     def words(self) -> Words:
-        """What a model with static word embeddings knows the words of.
-
-        Raises:
-            ValueError: if there is no such model for this task.
-        """
-        raise ValueError("word_vectors are for --task tagging: leave them out")
+        """What a model with static word embeddings knows the words of."""
 
     @abstractmethod
     def entries(

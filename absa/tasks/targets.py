@@ -22,7 +22,7 @@ def encode_rows(
     """Rows of text, target, aspect and the places of the targets as pairs of the text and an auxiliary sentence.
 
     Args:
-        config: of the model; where it has a `target_token_type`, the tokens of the target have that type.
+        config: of the model. Where it has a `target_token_type`, the tokens of targets with a place have that type.
         rows: their columns.
         options: of `encode`.
     Returns:
@@ -34,8 +34,6 @@ def encode_rows(
     features = encode(tokenizer, contexts_of(rows), *columns, origins=list(map(Origins.of, rows["text"])), **options)
     del features["context_ids"]
     token_type = getattr(config, "target_token_type", None)
-    if token_type is None:
-        return features
     for number, words in enumerate(features["words"]):
         start, end = (rows[column][number] for column in PLACES)
         if start is None:
@@ -46,13 +44,12 @@ def encode_rows(
                 f"target {rows['target'][number]!r} of row {number} has no word where it stands, or stands in what is "
                 "not read of its text: raise max_length, or leave the row out"
             )
-        for token in own:
-            features["token_type_ids"][number][token] = token_type
+        if token_type is not None:
+            for token in own:
+                features["token_type_ids"][number][token] = token_type
     return features
 
 
 def tokens_in(words: Sequence[Word | None], start: int, end: int) -> list[int]:
     """Numbers of the tokens whose words have characters in [start, end)."""
-    return [
-        number for number, word in enumerate(words) if word is not None and word.start < end and word.end > start
-    ]
+    return [number for number, word in enumerate(words) if word is not None and word.start < end and word.end > start]
