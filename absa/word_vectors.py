@@ -70,8 +70,9 @@ def words_and_vectors(source: str, words: Words) -> tuple[PreTrainedTokenizerBas
     """A tokenizer of whole words, and the vector of each.
 
     The vocabulary is the words of the training texts, those with aliases, and the first `EXTRA_WORDS` words of the
-    source that are none of these and that the tokenizer can give: with a lower-casing one, those in lower case. Padding and unknown words have
-    zeros; training words that the source lacks have small random numbers, the same in every run.
+    source that are none of these and that the tokenizer can give: with a lower-casing one, those in lower case.
+    Padding and unknown words have zeros; training words that the source lacks have small random numbers, the same in
+    every run.
 
     Args:
         source: GloVe's text format (`word number number ...`), that of word2vec and fastText (behind a line `count

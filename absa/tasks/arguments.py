@@ -21,8 +21,8 @@ class DataArguments:
     dataset: str = field(
         default="sentihood",
         metadata={
-            "help": "sentihood, semeval2014, aspect_polarity, custom (own csv/jsonl), or a folder or Hub id of parquet "
-            "files."
+            "help": "sentihood, semeval2014, aspect_polarity, custom (own csv/jsonl), or a folder or Hub id of "
+            "parquet files."
         },
     )
     data_dir: str | None = field(

@@ -13,7 +13,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from absa.word_vectors import UNKNOWN, Aliases, Words
 
 RULES = (
-    (r"[‘’`]", "'"),
+    (r"[\u2018\u2019`]", "'"),
     (r"(?<=\bcan)(?=not\b)|(?<=\w)(?=n't\b)", " "),  # of no width, so that offsets hold
     (r"'(?=(?:s|m|d|re|ve|ll)\b)", " "),
     (r"--+|\.\.+|[;@#$%&?!()\[\]{}<>\"“”…]|[:,](?!\d)", " "),
