@@ -117,7 +117,7 @@ class OpenQuestionPipeline(Pipeline):
             outputs = self.forward({**inputs, **({"output_attentions": True} if explain else {})})
             attentions = [None] * len(numbers)
             if explain:
-                attentions = outputs["attentions"]
+                attentions = outputs.get("attentions")
                 if not isinstance(attentions, torch.Tensor):
                     raise ValueError(
                         f"explain='attention' with a {type(self.model).__name__} without attention to words: leave it "
