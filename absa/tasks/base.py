@@ -73,8 +73,8 @@ class Task(ABC):
         """What the card of a trained model says of the task, beside what absa/card_<task>.md.jinja has.
 
         Returns:
-            `example`, a text to show an answer to; `task_name`; `tags`, for the Hub's search; what else the template
-            needs.
+            `example`, a text to show an answer to, or `question`, what is asked about it, where it is not asked alone;
+            `task_name`; `tags`, for the Hub's search; what else the template needs.
         """
 
     @abstractmethod

@@ -190,7 +190,8 @@ class Classification(Task):
         if getattr(config, "targets", None):
             example = f"{config.targets[0]} is expensive, but I always felt safe there."
         tags = ["aspect-based-sentiment-analysis", "sentiment-analysis"]
-        return {"example": example, "task_name": "Aspect-based sentiment analysis", "tags": tags}
+        about = {"example": example, "task_name": "Aspect-based sentiment analysis", "tags": tags}
+        return about if config.aspects else {**about, "question": {"text": example, "target": "food"}}
 
     def words(self) -> Words:
         rows = self.splits["train"]
