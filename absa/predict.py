@@ -112,7 +112,7 @@ def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
     """What answers with a model of a task; one that reads questions, and knows no names, is asked about any words."""
     config = model.config
     reads_questions = getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids")
-    if reads_questions and not config.aspects:
+    if reads_questions and not getattr(config, "aspects", None):
         return PredictorOfOpenQuestions
     return PREDICTORS[auto_class]
 

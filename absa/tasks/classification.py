@@ -191,7 +191,9 @@ class Classification(Task):
             example = f"{config.targets[0]} is expensive, but I always felt safe there."
         tags = ["aspect-based-sentiment-analysis", "sentiment-analysis"]
         about = {"example": example, "task_name": "Aspect-based sentiment analysis", "tags": tags}
-        return about if config.aspects else {**about, "question": {"text": example, "target": "food"}}
+        return (
+            about if getattr(config, "aspects", None) else {**about, "question": {"text": example, "target": "food"}}
+        )
 
     def words(self) -> Words:
         rows = self.splits["train"]

@@ -48,7 +48,7 @@ class ModelArguments:
         metadata={
             "choices": list(FAMILIES),
             "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and "
-            "BERT-single, one model for each context, without.",
+            "BERT-single, one model for each context, without; af_lstm, over word vectors, is AF-LSTM and its baselines.",
         },
     )
     model_name_or_path: str | None = field(
@@ -94,14 +94,18 @@ class ModelArguments:
     def __post_init__(self):
         # For its error, where the family has no model for the task.
         classifier_of(self.model_type, ARGUMENTS[self.task].auto_class)
+        config_class = CONFIG_MAPPING[self.model_type]
+        has_words = hasattr(config_class, "embedding_size")
         if self.word_vectors is None:
+            if has_words and "encoder_config" not in config_class.sub_configs:
+                raise ValueError(f"model_type={self.model_type} has no encoder: give --word_vectors, such as {MINILM}")
             self.model_name_or_path = self.model_name_or_path or BERT
         elif self.model_name_or_path is not None:
             raise ValueError(
                 f"word_vectors={self.word_vectors} with model_name_or_path={self.model_name_or_path}: word vectors "
                 "take the place of an encoder; leave one out"
             )
-        elif not hasattr(CONFIG_MAPPING[self.model_type], "embedding_size"):
+        elif not has_words:
             raise ValueError(f"word_vectors={self.word_vectors}: a {self.model_type} has an encoder; leave it out")
         parse_overrides(self.model_type, self.all_overrides)  # for its errors, before anything is loaded
 

@@ -156,6 +156,11 @@ def test_what_is_refused(options, told, words, run_here, tmp_path: Path):
         run_here("examples/run_absa.py", *words, *options, f"--output_dir={tmp_path}")
 
 
+def test_word_vectors_are_needed():
+    with pytest.raises(ValueError, match="model_type=af_lstm has no encoder: give --word_vectors, such as package:gt"):
+        parse_arguments(["--model_type=af_lstm"])
+
+
 def test_models_of_contexts_are_refused(words, run_here, tiny_bert: Path, tmp_path: Path):
     options = ["--dataset=aspect_polarity", "--data_config=restaurants_terms", f"--model_name_or_path={tiny_bert}"]
     others = [word for word in words[1:] if not word.startswith("--word_vectors")]
