@@ -48,7 +48,8 @@ class ModelArguments:
         metadata={
             "choices": list(FAMILIES),
             "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and "
-            "BERT-single, one model for each context, without; af_lstm, over word vectors, is AF-LSTM and its baselines.",
+            "BERT-single, one model for each context, without; af_lstm, over word vectors, is AF-LSTM and its "
+            "baselines.",
         },
     )
     model_name_or_path: str | None = field(
