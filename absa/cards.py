@@ -6,6 +6,7 @@ card_<package>.md.jinja what holds for a family.
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from pprint import pformat
@@ -19,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader
 from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerBase, pipeline
 
 from absa.models import FAMILIES, MINILM, most_tokens
-from absa.predict import PREDICTORS
+from absa.predict import predictor_of
 from absa.redact import redact
 from absa.tasks.registry import TASKS, task_for
 from absa.training.results import cell, interval
@@ -32,6 +33,9 @@ SAMPLES = ("sample_corpus", "sample_reviews")  # folders of datasets_scripts
 ENGLISH = {  # by the arguments dataset and data_config
     "sentihood": "SentiHood",
     "semeval2014": "SemEval-2014 Task 4, restaurants",
+    "aspect_polarity/laptops_terms": "SemEval-2014 Task 4, aspect terms of laptops",
+    "aspect_polarity/restaurants_terms": "SemEval-2014 Task 4, aspect terms of restaurants",
+    "aspect_polarity/restaurants_categories": "SemEval-2014 Task 4, aspect categories of restaurants",
     **{f"e2e_absa/{name}": f"E2E-ABSA, {name}" for name in ("laptop14", "rest14", "rest15", "rest16")},
     "conll/wnut17": "WNUT-17",
     "conll/conll2003": "CoNLL-2003",
@@ -154,7 +158,7 @@ def model_card(
         labels=[config.id2label[number] for number in range(config.num_labels)],
         max_length=max_length if max_length <= LONGEST else None,
         temperature=getattr(config, "calibration_temperature", 1.0),
-        answered=as_comment(pipe, about["example"]),
+        answered=as_comment(pipe, about.get("question", about["example"])),
         run=run,
         **about,
     )
@@ -170,7 +174,7 @@ def pipeline_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> P
     task = TASKS[task_for(model)]
     if getattr(model.config, "tag_scheme", None) == "plain":
         return pipeline(task.hub_task, model=model, tokenizer=tokenizer, aggregation_strategy="first")
-    return PREDICTORS[task.auto_class].pipeline_class(model=model, tokenizer=tokenizer)
+    return predictor_of(task.auto_class, model).pipeline_class(model=model, tokenizer=tokenizer)
 
 
 def eval_results(run: dict | None, task_type: str, task_name: str) -> list[EvalResult]:
@@ -193,13 +197,15 @@ def eval_results(run: dict | None, task_type: str, task_name: str) -> list[EvalR
     ]
 
 
-def as_comment(pipe: Pipeline, text: str) -> str:
-    """The pipeline's first two answers on a text as Python shows them, probabilities with two digits."""
-    answered = pipe(text)
-    written = json.dumps(answered[:2], default=float)  # of NumPy's numbers in Transformers' pipelines
+def as_comment(pipe: Pipeline, asked: str | Mapping) -> str:
+    """The pipeline's first two answers on a text, or that to a question, as Python shows them, probabilities with two
+    digits."""
+    answered = pipe(asked)
+    first = answered if isinstance(asked, Mapping) else answered[:2]
+    written = json.dumps(first, default=float)  # of NumPy's numbers in Transformers' pipelines
     shown = json.loads(written, parse_float=lambda number: round(float(number), 2))
     lines = pformat(shown, sort_dicts=False, width=110).splitlines()
-    if len(answered) > 2:
+    if isinstance(asked, str) and len(answered) > 2:
         lines.append(f"and {len(answered) - 2} more")
     return "\n".join(f"# {line}" for line in lines)
 

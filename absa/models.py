@@ -34,6 +34,7 @@ FAMILIES = {
     "cg_bert": "modeling_qacg_bert",
     "bert": "transformers",
     "global_context": "modeling_global_context",
+    "af_lstm": "modeling_af_lstm",
 }
 for _package in FAMILIES.values():
     importlib.import_module(_package)
@@ -356,11 +357,17 @@ def new_model(
         config: without a backbone.
         vectors: of the words, (words, size); None where they are new too.
         auto_class: of the task.
+    Raises:
+        ValueError: if new vectors would stay as they are.
     """
     model = auto_class.from_config(config, dtype=torch.float32)
     if vectors is not None:
         with torch.no_grad():
             model.get_input_embeddings().weight.copy_(torch.from_numpy(vectors))
+    elif hasattr(model.base_model, "embeddings") and not model.get_input_embeddings().weight.requires_grad:
+        raise ValueError(
+            "word_vectors=random would stay random: give --config_overrides trainable_embeddings=true, or word vectors"
+        )
     model.accepts_loss_kwargs = False  # as in `load_model`
     return model
 

@@ -4,9 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification, Pipeline
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    Pipeline,
+    PreTrainedModel,
+)
 
-from absa.models import auto_class_of, load_classifier
+from absa.models import auto_class_of, load_classifier, takes
+from absa.open_questions import OpenQuestionPipeline
 from absa.opinions import Opinion, from_answer
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline
@@ -42,7 +48,8 @@ class Predictor:
             texts: a text, or any number of them; instead of a text also what else the pipeline takes for one.
             text_ids: what the opinions name their text by; None for its number.
             parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
-                `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`.
+                `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`; of a model that knows no
+                names `targets=["battery life"]`, words of the texts, and `aspects=["price"]`, any words.
         Raises:
             ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts.
             TypeError: for a parameter that the pipeline does not have.
@@ -80,6 +87,15 @@ class PredictorOfQuestions(Predictor):
         return why_not_asked(self.pipe, text, targets)
 
 
+class PredictorOfOpenQuestions(Predictor):
+    """Asks a classifier about words of its user."""
+
+    pipeline_class = OpenQuestionPipeline
+
+    def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
+        return f"names none of {', '.join(targets)}" if is_readable(text) and targets else NOTHING_TO_READ
+
+
 class PredictorOfTerms(Predictor):
     """Has a tagger find the targets."""
 
@@ -90,6 +106,15 @@ PREDICTORS: dict[type, type[Predictor]] = {
     AutoModelForSequenceClassification: PredictorOfQuestions,
     AutoModelForTokenClassification: PredictorOfTerms,
 }
+
+
+def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
+    """What answers with a model of a task; one that reads questions, and knows no names, is asked about any words."""
+    config = model.config
+    reads_questions = getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids")
+    if reads_questions and not getattr(config, "aspects", None):
+        return PredictorOfOpenQuestions
+    return PREDICTORS[auto_class]
 
 
 def load(model: str, **parameters) -> Predictor:
@@ -107,7 +132,7 @@ def load(model: str, **parameters) -> Predictor:
     """
     auto_class = auto_class_of("model", model, PREDICTORS)
     loaded, tokenizer = load_classifier("model", model, auto_class)
-    predictor_class = PREDICTORS[auto_class]
+    predictor_class = predictor_of(auto_class, loaded)
     given = {name: value for name, value in parameters.items() if value is not None}
     try:
         pipe = predictor_class.pipeline_class(model=loaded, tokenizer=tokenizer, **given)

@@ -6,9 +6,10 @@ memory.
 
 import gzip
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -29,6 +30,14 @@ EXTRA_WORDS = 50_000  # of a file, beside those of the training texts; files hav
 UNKNOWN_RANGE = 0.05
 
 
+class Aliases(NamedTuple):
+    """What sources call a word that the tokenizer writes in another way."""
+
+    of_words: str
+    of_pieces: str
+    """in a vocabulary of WordPieces"""
+
+
 class Words(NamedTuple):
     """What a vocabulary is made of."""
 
@@ -36,6 +45,10 @@ class Words(NamedTuple):
     """the training texts, or their words"""
     normalizer: Normalizer
     pre_tokenizer: PreTokenizer
+    aliases: Mapping[str, Aliases] = MappingProxyType({})
+    """of words that are in the vocabulary in any case; what a source has under such a word itself is another's"""
+    has_pairs: bool = False
+    """whether models read pairs of texts, whose words `token_type_ids` tell apart"""
 
     def tokens(self, text: str) -> list[str]:
         """A text as the tokenizer cuts it."""
@@ -56,9 +69,10 @@ class Entry(NamedTuple):
 def words_and_vectors(source: str, words: Words) -> tuple[PreTrainedTokenizerBase, np.ndarray | None]:
     """A tokenizer of whole words, and the vector of each.
 
-    The vocabulary is the words of the training texts, and the first `EXTRA_WORDS` words of the source that are none of
-    these and that the tokenizer can give: with a lower-casing one, those in lower case. Padding and unknown words have
-    zeros; training words that the source lacks have small random numbers, the same in every run.
+    The vocabulary is the words of the training texts, those with aliases, and the first `EXTRA_WORDS` words of the
+    source that are none of these and that the tokenizer can give: with a lower-casing one, those in lower case.
+    Padding and unknown words have zeros; training words that the source lacks have small random numbers, the same in
+    every run.
 
     Args:
         source: GloVe's text format (`word number number ...`), that of word2vec and fastText (behind a line `count
@@ -71,10 +85,15 @@ def words_and_vectors(source: str, words: Words) -> tuple[PreTrainedTokenizerBas
     Raises:
         FileNotFoundError, ValueError: if there is no such source, or its vectors are of several sizes or not numbers.
     """
-    known = dict.fromkeys(chain.from_iterable(map(words.tokens, words.texts)))
+    known = dict.fromkeys(chain(chain.from_iterable(map(words.tokens, words.texts)), words.aliases))
+    known.pop(UNKNOWN, None)
     vectors = {}
     if source != RANDOM:
-        vectors = choose_vectors(entries_of(source, known), known, lambda word: words.tokens(word) == [word])
+        entries = renamed(
+            entries_of(source, known),
+            {word: of.of_pieces if source == MINILM else of.of_words for word, of in words.aliases.items()},
+        )
+        vectors = choose_vectors(entries, known, lambda word: words.tokens(word) == [word])
         if not vectors:
             raise ValueError(f"word_vectors={source} holds no word that the tokenizer gives: give another")
     tokens = [PADDING, UNKNOWN, *known, *(word for word in vectors if word not in known)]
@@ -84,7 +103,7 @@ def words_and_vectors(source: str, words: Words) -> tuple[PreTrainedTokenizerBas
         tokenizer_object=tokenizer,
         pad_token=PADDING,
         unk_token=UNKNOWN,
-        model_input_names=["input_ids", "attention_mask"],
+        model_input_names=["input_ids", "attention_mask", *(["token_type_ids"] if words.has_pairs else [])],
     )
     if source == RANDOM:
         return fast, None
@@ -99,6 +118,20 @@ def drawn_vector(word: str, size: int) -> np.ndarray:
     """Uniform random numbers that depend on the word alone, (size,)."""
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
     return np.random.default_rng(seed).uniform(-UNKNOWN_RANGE, UNKNOWN_RANGE, size)
+
+
+def renamed(entries: Iterable[Entry], aliases: Mapping[str, str]) -> Iterator[Entry]:
+    """Entries, those of aliases under the words that they stand for too, and none that was under these before.
+
+    Args:
+        aliases: by word.
+    """
+    words = {alias: word for word, alias in aliases.items()}
+    for entry in entries:
+        if entry.word in words:
+            yield entry._replace(word=words[entry.word])
+        if entry.word not in aliases:
+            yield entry
 
 
 def choose_vectors(

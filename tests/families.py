@@ -23,6 +23,7 @@ from transformers import (
     Pipeline,
     PreTrainedModel,
     PreTrainedTokenizerBase,
+    TextClassificationPipeline,
     Trainer,
     TrainingArguments,
 )
@@ -59,9 +60,11 @@ class Family:
         config: fields of the tiny model's configuration, with those that a data set decides. The tests set the size of
             the vocabulary.
         auto_class: the Auto class of the task.
-        pipelines: of a checkpoint, the first of them that of `absa.load`: the class by the name of the task, and
-            parameters of a call for as many answers as there can be.
+        pipelines: of a checkpoint: the class by the name of the task, and parameters of a call for as many answers as
+            there can be.
         check_opinions: fails for opinions that cannot be what the tiny model says of `TEXTS`.
+        parameters: such ones of `absa.load`; None for those of the first pipeline.
+        inputs: of the pipelines.
         unlearned: ends of the names of parameters that no output depends on.
         imports: what a file of the folder imports beside torch, transformers and the standard library.
         at_import: what a file calls or decorates with when it is imported, beside what is allowed to all.
@@ -74,6 +77,8 @@ class Family:
     auto_class: type
     pipelines: dict[str, tuple[type[Pipeline], dict[str, Any]]]
     check_opinions: Callable[[list[list[Opinion]]], None]
+    parameters: dict[str, Any] | None = None
+    inputs: list[str] | list[dict[str, str]] = field(default_factory=lambda: TEXTS)
     unlearned: tuple[str, ...] = ()
     imports: dict[str, set[str]] = field(default_factory=dict)
     at_import: dict[str, set[str]] = field(default_factory=dict)
@@ -83,12 +88,33 @@ class Family:
     def code(self) -> list[Path]:
         return sorted((ROOT / self.package).glob(f"*_{self.package.removeprefix('modeling_')}.py"))
 
+    @property
+    def own_pipelines(self) -> dict[str, type[Pipeline]]:
+        """Those that a checkpoint carries; the others are of Transformers."""
+        return {
+            task: kind for task, (kind, _) in self.pipelines.items() if not kind.__module__.startswith("transformers.")
+        }
+
+    @property
+    def of_load(self) -> dict[str, Any]:
+        """Parameters of a call of what `absa.load` gives."""
+        _, of_first = next(iter(self.pipelines.values()))
+        return of_first if self.parameters is None else self.parameters
+
 
 def check_opinions_of_contexts(opinions: list[list[Opinion]]):
     assert [len(of_text) for of_text in opinions] == [4, 8, 0]
     for opinion in opinions[0]:
         assert (opinion.text_id, opinion.target) == (0, "LOCATION1")
         assert opinion.aspect in CONTEXTS.aspects
+        assert list(opinion.probabilities) == LABELS
+        assert opinion.score == max(opinion.probabilities.values()) == opinion.probabilities[opinion.label]
+
+
+def check_opinions_of_places(opinions: list[list[Opinion]]):
+    found = [[(one.text_id, one.target, one.target_start, one.aspect) for one in of_text] for of_text in opinions]
+    assert found == [[(0, "LOCATION1", 0, None), (0, "safe", 13, None)], [(1, "LOCATION1", 14, None)], []]
+    for opinion in chain(*opinions):
         assert list(opinion.probabilities) == LABELS
         assert opinion.score == max(opinion.probabilities.values()) == opinion.probabilities[opinion.label]
 
@@ -133,11 +159,33 @@ TAGGER = {
     # To add a number to all scores before a softmax changes nothing.
     "unlearned": ("attention.self.key.bias",),
 }
+AF_LSTM = {
+    "model_type": "af_lstm",
+    "package": "modeling_af_lstm",
+    "auto_class": AutoModelForSequenceClassification,
+    "pipelines": {"text-classification": (TextClassificationPipeline, {"top_k": None})},
+    "inputs": [{"text": text, "text_pair": "is"} for text in TEXTS[:2]],
+}
+TINY_LSTM = {"embedding_size": 12, "hidden_size": 10, "trainable_embeddings": True}
 FAMILIES = [
     Family("qacg_bert", **QACG),
     Family("cg_bert", **QACG),
     Family(**TAGGER, config={**TINY_TAGGER, "encoder_config": {"model_type": "bert", **TINY_BERT}}),
     Family(**TAGGER, config={**TINY_TAGGER, "embedding_size": 10, "crf": True}, name="global_context-words-crf"),
+    Family(
+        **AF_LSTM,
+        config={**TINY_LSTM, **describe(CONTEXTS, LABELS), "use_last_state": True},
+        check_opinions=check_opinions_of_contexts,
+        parameters={"return_all": True},
+    ),
+    Family(
+        **AF_LSTM,
+        config={**TINY_LSTM, **describe(None, LABELS, none_label=None), "architecture": "atae_lstm"},
+        check_opinions=check_opinions_of_places,
+        parameters={"targets": ["safe", "LOCATION1"]},
+        unlearned=("attention.aspect.weight",),  # whose part in the scores of all words is the same
+        name="af_lstm-open-atae",
+    ),
 ]
 
 # Builtins, modules and attributes that open files or sockets, start processes or run text as code.
@@ -195,6 +243,8 @@ def make_batch(model: PreTrainedModel, batch_size: int = 3, length: int = 7) -> 
         "token_type_ids": draw(0, 2, batch_size, length),
         "context_ids": draw(0, len(CONTEXTS), batch_size),
     }
+    batch["token_type_ids"][:, 0] = getattr(model.config, "target_token_type", 0)
+    batch["token_type_ids"][:, -1] = 1
     batch = {name: value for name, value in batch.items() if takes(model, name)}
     logits = model(**batch).logits  # of each text, or of each of its tokens
     return {**batch, "labels": draw(0, logits.shape[-1], *logits.shape[:-1])}
@@ -259,8 +309,7 @@ def test_every_parameter_gets_a_gradient(family: Family, model):
 def test_answers_are_opinions(family: Family, model, tokenizer, tmp_path: Path):
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    _, parameters = next(iter(family.pipelines.values()))
-    family.check_opinions(absa.load(str(tmp_path))(TEXTS, **parameters))
+    family.check_opinions(absa.load(str(tmp_path))(TEXTS, **family.of_load))
 
 
 def assert_same_answers(given: list[list[dict]], expected: list[list[dict]]):
@@ -300,10 +349,11 @@ def test_a_stranger_gets_what_was_saved(family: Family, model, tokenizer, writte
     batch = make_batch(model)
     del batch["labels"]
     parameters = {task: of_call for task, (_, of_call) in family.pipelines.items()}
-    report, tensors = stranger(checkpoint, batch, family.auto_class, parameters, TEXTS)
+    report, tensors = stranger(checkpoint, batch, family.auto_class, parameters, family.inputs)
     classes = [type(one).__name__ for one in (model.config, model, model.base_model)]
     assert report["classes"] == classes + 2 * [type(pipe).__name__ for pipe in pipes.values()]
-    assert report["packages"] == ["transformers_modules"]
+    of_transformers = {"transformers"} if family.own_pipelines.keys() < family.pipelines.keys() else set()
+    assert report["packages"] == sorted({"transformers_modules"} | of_transformers)
     # Bit by bit it is compared with what the same file gives here: the last bits of a product depend on where in
     # memory a weight begins, which is another place for a weight that was trained than for one that was loaded.
     loaded = type(model).from_pretrained(checkpoint, attn_implementation="eager")
@@ -317,7 +367,7 @@ def test_a_stranger_gets_what_was_saved(family: Family, model, tokenizer, writte
     assert report["answers"] == report["answers_of_what_was_saved_again"]
     for task, answers in report["answers"].items():
         assert sum(map(len, answers)) > 2
-        assert_same_answers(answers, pipes[task](TEXTS, **parameters[task]))
+        assert_same_answers(answers, pipes[task](family.inputs, **parameters[task]))
 
 
 def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Path):
@@ -335,11 +385,11 @@ def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Pat
         "AutoModel": type(model.base_model).__name__,
         family.auto_class.__name__: type(model).__name__,
     }
-    assert config["custom_pipelines"].keys() == family.pipelines.keys()
+    assert config["custom_pipelines"].keys() == family.own_pipelines.keys()
     for task, pipeline in config["custom_pipelines"].items():
         module, _, class_name = pipeline["impl"].partition(".")
-        pipeline_class, _ = family.pipelines[task]
-        assert getattr(importlib.import_module(f"{family.package}.{module}"), class_name) is pipeline_class
+        expected = family.own_pipelines[task]
+        assert getattr(importlib.import_module(f"{family.package}.{module}"), class_name) is expected
 
 
 def test_what_is_staged_for_the_hub_is_the_model(family: Family, model, tokenizer, tmp_path: Path):
@@ -350,7 +400,7 @@ def test_what_is_staged_for_the_hub_is_the_model(family: Family, model, tokenize
     stage_model(tmp_path / "checkpoint", tmp_path / "staged", PublishArguments("model", "checkpoint", "alice/model"))
     assert {file.name for file in family.code} <= {path.name for path in (tmp_path / "staged").iterdir()}
     assert "alice/model" in (tmp_path / "staged" / "README.md").read_text()
-    opinions = [absa.load(str(tmp_path / name))(TEXTS) for name in ("checkpoint", "staged")]
+    opinions = [absa.load(str(tmp_path / name))(TEXTS, **family.of_load) for name in ("checkpoint", "staged")]
     assert opinions[0] == opinions[1]
 
 

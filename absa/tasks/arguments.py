@@ -20,7 +20,10 @@ class DataArguments:
 
     dataset: str = field(
         default="sentihood",
-        metadata={"help": "sentihood, semeval2014, custom (own csv/jsonl), or a folder or Hub id of parquet files."},
+        metadata={
+            "help": "sentihood, semeval2014, aspect_polarity, custom (own csv/jsonl), or a folder or Hub id of "
+            "parquet files."
+        },
     )
     data_dir: str | None = field(
         default=None, metadata={"help": "Folder with the data set's files (default: they are downloaded)."}
@@ -61,8 +64,24 @@ class ClassificationArguments(DataArguments):
     """Which data, and how it is shown to the model."""
 
     task: ClassVar[str] = "classification"
-    datasets: ClassVar[tuple[str, ...]] = ("sentihood", "semeval2014", "custom")
+    datasets: ClassVar[tuple[str, ...]] = ("sentihood", "semeval2014", "aspect_polarity", "custom")
 
+    data_config: str | None = field(
+        default=None,
+        metadata={"help": "laptops_terms, restaurants_terms or restaurants_categories of aspect_polarity."},
+    )
+    dev_split: str | None = field(
+        default=None,
+        metadata={
+            "choices": ["paper", "rows", "sentences", "none"],
+            "help": "Rows of aspect_polarity that are held out for validation (default: paper).",
+        },
+    )
+    dev_seed: int | None = field(default=None, metadata={"help": "Seed of the choice of rows or sentences."})
+    labels: int | None = field(
+        default=None,
+        metadata={"choices": [3, 2], "help": "Of aspect_polarity: 3 (default), or 2 without neutral rows."},
+    )
     data_version: str | None = field(
         default=None,
         metadata={
@@ -77,7 +96,7 @@ class ClassificationArguments(DataArguments):
     metric: str | None = field(
         default=None,
         metadata={
-            "choices": ["sentihood", "semeval2014", "absa"],
+            "choices": ["sentihood", "semeval2014", "aspect_polarity", "absa"],
             "help": "How predictions are scored (default: the data set's own, absa for others).",
         },
     )

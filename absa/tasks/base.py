@@ -73,17 +73,13 @@ class Task(ABC):
         """What the card of a trained model says of the task, beside what absa/card_<task>.md.jinja has.
 
         Returns:
-            `example`, a text to show an answer to; `task_name`; `tags`, for the Hub's search; what else the template
-            needs.
+            `example`, a text to show an answer to, or `question`, what is asked about it, where it is not asked alone;
+            `task_name`; `tags`, for the Hub's search; what else the template needs.
         """
 
+    @abstractmethod
     def words(self) -> Words:
-        """What a model with static word embeddings knows the words of.
-
-        Raises:
-            ValueError: if there is no such model for this task.
-        """
-        raise ValueError("word_vectors are for --task tagging: leave them out")
+        """What a model with static word embeddings knows the words of."""
 
     @abstractmethod
     def entries(

@@ -17,6 +17,7 @@ from transformers import DataCollatorWithPadding, PreTrainedConfig, PreTrainedMo
 
 from absa.calibration import calibration_errors, helpful_temperature
 from absa.losses import balanced_loss
+from absa.metrics.aspect_polarity import aspect_polarity_scores
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
 from absa.metrics.semeval2014 import semeval2014_scores
@@ -26,7 +27,9 @@ from absa.models import takes
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfTexts
+from absa.tasks.english import english_words
 from absa.tasks.rows import (
+    PLACES,
     as_strings,
     check_columns,
     check_train,
@@ -35,9 +38,11 @@ from absa.tasks.rows import (
     names_of,
     write_probabilities,
 )
+from absa.tasks.targets import contexts_of, encode_rows
+from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert import Contexts, encode, encode_together
+from modeling_qacg_bert import Contexts, encode, encode_together, written_text
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +61,7 @@ SCORERS = {  # labels, scores by name, main scores, and the one that chooses the
         "f1",
     ),
 }
+OWN_METRIC = (*SCORERS, "aspect_polarity")  # data sets that have one
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,9 @@ class Classification(Task):
     """Rows of (id, text, target, aspect, label) in splits, and how predictions are scored.
 
     Args:
-        splits: for "train", "validation" and "test" (where there are such) the five columns as strings.
-        contexts: of the training split.
+        splits: for "train", "validation" and "test" (where there are such) the five columns as strings, and perhaps
+            the places of targets.
+        contexts: of the training split; None where targets are words of the texts, in each split others.
         label_names: in the order of the label ids.
         none_label: the one of a text that does not speak of the aspect; None where every row has a sentiment.
         scorer: (ids, targets, aspects, labels, probabilities (rows, labels)) -> scores by name.
@@ -74,7 +81,7 @@ class Classification(Task):
     """
 
     splits: Mapping[str, Rows]
-    contexts: Contexts
+    contexts: Contexts | None
     label_names: list[str]
     none_label: str | None
     scorer: Callable[..., dict[str, float]]
@@ -90,15 +97,19 @@ class Classification(Task):
         held_out = {"validation_fraction": arguments.validation_fraction, "validation_seed": arguments.validation_seed}
         data = load_absa_dataset(
             arguments.dataset,
+            arguments.data_config,
             data_dir=arguments.data_dir,
             data_files=arguments.files,
             deduplicate=arguments.deduplicate,
             absent_label=arguments.absent_label,
             version=arguments.data_version,
+            dev_split=arguments.dev_split,
+            dev_seed=arguments.dev_seed,
+            labels=arguments.labels,
             **held_out if arguments.dataset == "semeval2014" else {},  # whose sentences have a seeded choice of ids
         )
         check_columns(data, arguments, "label")
-        metric = arguments.metric or (arguments.dataset if arguments.dataset in SCORERS else "absa")
+        metric = arguments.metric or (arguments.dataset if arguments.dataset in OWN_METRIC else "absa")
         return make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
 
     def overview(self) -> str:
@@ -113,6 +124,8 @@ class Classification(Task):
             {name: {"rows": len(rows["text"]), "texts": len(set(rows["text"]))} for name, rows in self.splits.items()}
         )
         table = pd.concat([counts.sort_values("train", ascending=False, kind="stable"), totals]).astype(int)
+        if self.contexts is None:
+            return f"{table.to_string(max_rows=MOST_LABELS)}\ntargets are words of the texts"
         targets = shorten(", ".join(self.contexts.targets) or "none", MOST_NAMES)
         aspects = shorten(", ".join(self.contexts.aspects), MOST_NAMES)
         pairs = f"{len(self.contexts)} pairs of target and aspect; targets: {targets}; aspects: {aspects}"
@@ -132,6 +145,11 @@ class Classification(Task):
             raise ValueError(
                 f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
                 "choose a model_type with contexts"
+            )
+        if self.contexts is None and (takes_context or not arguments.auxiliary_sentence):
+            raise ValueError(
+                f"targets of {arguments.dataset} are words of the texts, which a model reads as auxiliary sentences: "
+                "give --auxiliary_sentence true and a model_type that takes no context_ids, such as bert or af_lstm"
             )
         if arguments.auxiliary_sentence or takes_context:
             return {"": self}
@@ -172,7 +190,16 @@ class Classification(Task):
         if getattr(config, "targets", None):
             example = f"{config.targets[0]} is expensive, but I always felt safe there."
         tags = ["aspect-based-sentiment-analysis", "sentiment-analysis"]
-        return {"example": example, "task_name": "Aspect-based sentiment analysis", "tags": tags}
+        about = {"example": example, "task_name": "Aspect-based sentiment analysis", "tags": tags}
+        return (
+            about if getattr(config, "aspects", None) else {**about, "question": {"text": example, "target": "food"}}
+        )
+
+    def words(self) -> Words:
+        rows = self.splits["train"]
+        contexts = self.contexts or contexts_of(rows)
+        questions = (contexts.auxiliary_sentence(*pair) for pair in contexts)
+        return english_words([*map(written_text, dict.fromkeys(rows["text"])), *questions])
 
     def entries(
         self,
@@ -187,18 +214,24 @@ class Classification(Task):
         """
         rows = self.splits[split]
         labels = self.gold(split)
-        contexts = Contexts.from_config(config)
+        rows_of = [[number] for number in range(len(labels))]
         columns = (rows["text"], rows["target"], rows["aspect"])
         options = {"max_length": tokenizer.model_max_length, "mark_read": True}
         try:
-            if arguments.contexts_together:
-                features, rows_of = encode_together(tokenizer, contexts, *columns, **options)
+            if self.contexts is None:
+                features = encode_rows(tokenizer, config, rows, **options)
+                del features["words"]
+            elif arguments.contexts_together:
+                features, rows_of = encode_together(tokenizer, Contexts.from_config(config), *columns, **options)
                 labels = [[labels[number] for number in own] for own in rows_of]
             else:
                 features = encode(
-                    tokenizer, contexts, *columns, auxiliary_sentence=config.auxiliary_sentence, **options
+                    tokenizer,
+                    Contexts.from_config(config),
+                    *columns,
+                    auxiliary_sentence=config.auxiliary_sentence,
+                    **options,
                 )
-                rows_of = [[number] for number in range(len(labels))]
         except ValueError as error:
             raise ValueError(f"{split} split: {error}") from error
         num_truncated = sum(read is not None for read in features.pop("read"))
@@ -284,7 +317,7 @@ def make_task(
 
     Args:
         data: its splits; without one named validation, a part of the training texts is held out.
-        metric: "sentihood", "semeval2014" or "absa".
+        metric: "sentihood", "semeval2014", "aspect_polarity" or "absa".
         validation_fraction, validation_seed: which part that is.
         none_label: the label of a text that does not speak of the aspect, if the data has it.
     Raises:
@@ -297,11 +330,17 @@ def make_task(
     label_names = names_of(data["train"], "label")
     targets = [name for name in names_of(data["train"], "target") if name]
     contexts = Contexts(tuple(targets), tuple(names_of(data["train"], "aspect")))
+    if any(start is not None for start in splits["train"].get(PLACES[0], ())):
+        contexts = None
     if metric == "absa":
         none_label = none_label if none_label in label_names else None
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
         main_scores = ["strict_accuracy", "accuracy", "macro_f1"]
         return Classification(splits, contexts, label_names, none_label, scorer, main_scores, "macro_f1")
+    if metric == "aspect_polarity":
+        scorer = partial(aspect_polarity_scores, label_names=label_names)
+        main_scores = ["accuracy", "macro_f1", "mixed_accuracy"]
+        return Classification(splits, contexts, label_names, None, scorer, main_scores, "accuracy")
     expected, scorer, main_scores, select_by = SCORERS[metric]
     if label_names != expected:
         raise ValueError(f"metric={metric} scores the labels {expected}, the data has {label_names}: use metric=absa")
@@ -309,7 +348,7 @@ def make_task(
 
 
 def describe(
-    contexts: Contexts,
+    contexts: Contexts | None,
     label_names: Sequence[str],
     *,
     auxiliary_sentence: bool = True,
@@ -319,15 +358,15 @@ def describe(
     """Fields of a classifier's configuration.
 
     Args:
-        contexts: those that the model is asked about.
+        contexts: those that the model is asked about; None where targets are words of the texts.
         label_names: names of the labels in the order of their ids.
         auxiliary_sentence: whether the input names its context in words.
         symmetric_targets: whether a text is read as one about the first target, whichever it is asked about.
         none_label: the label of a text that does not speak of the context; None where there is none.
     """
     return {
-        "targets": list(contexts.targets) or None,
-        "aspects": list(contexts.aspects),
+        "targets": list(contexts.targets) or None if contexts else None,
+        "aspects": list(contexts.aspects) if contexts else None,
         "auxiliary_sentence": auxiliary_sentence,
         "symmetric_targets": symmetric_targets,
         "none_label": none_label,

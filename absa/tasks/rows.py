@@ -12,6 +12,7 @@ from absa.tasks.base import Rows
 from datasets_scripts.splits import held_out
 
 COLUMNS = ("id", "text", "target", "aspect", "label")
+PLACES = ("target_start", "target_end")  # of targets that are words of the text; null where they are none
 
 
 def check_columns(data: DatasetDict, arguments: DataArguments, column: str):
@@ -38,8 +39,9 @@ def check_train(data: DatasetDict):
 
 
 def as_strings(split: Dataset) -> Rows:
-    """The five columns with names instead of class numbers; no target is the empty string."""
-    rows = {}
+    """The five columns with names instead of class numbers; no target is the empty string. And places, where the data
+    has them."""
+    rows = {column: split[column][:] for column in PLACES if column in split.features}
     for column in COLUMNS:
         feature = split.features[column]
         values = split[column][:]
@@ -69,7 +71,8 @@ def hold_out_texts(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def write_probabilities(path: Path, rows: Rows, probabilities: np.ndarray, label_names: list[str]):
-    """One line a row: id, target, aspect, the gold label and `p_<label>` for each label, (rows, labels)."""
-    columns = {name: rows[name] for name in ("id", "target", "aspect", "label")}
+    """One line a row: id, target, perhaps its place, aspect, the gold label and `p_<label>` for each label, (rows,
+    labels)."""
+    columns = {name: rows[name] for name in ("id", "target", *PLACES, "aspect", "label") if name in rows}
     columns |= {f"p_{name}": probabilities[:, index] for index, name in enumerate(label_names)}
     pd.DataFrame(columns).to_parquet(path, index=False)

@@ -33,7 +33,8 @@ NOT_TAKEN = {
 # What a recipe says of its own data set alone.
 OF_THE_DATA = (
     *("data_dir", "data_version", "data_config", "train_file", "validation_file", "test_file", "absent_label"),
-    *("tags", "columns", "tag_column", "separator", "metric", "metric_for_best_model"),
+    *("dev_split", "dev_seed", "labels", "tags", "columns", "tag_column", "separator"),
+    *("metric", "metric_for_best_model"),
 )
 
 
@@ -47,7 +48,8 @@ class ModelArguments:
         metadata={
             "choices": list(FAMILIES),
             "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and "
-            "BERT-single, one model for each context, without.",
+            "BERT-single, one model for each context, without; af_lstm, over word vectors, is AF-LSTM and its "
+            "baselines.",
         },
     )
     model_name_or_path: str | None = field(
@@ -93,14 +95,18 @@ class ModelArguments:
     def __post_init__(self):
         # For its error, where the family has no model for the task.
         classifier_of(self.model_type, ARGUMENTS[self.task].auto_class)
+        config_class = CONFIG_MAPPING[self.model_type]
+        has_words = hasattr(config_class, "embedding_size")
         if self.word_vectors is None:
+            if has_words and "encoder_config" not in config_class.sub_configs:
+                raise ValueError(f"model_type={self.model_type} has no encoder: give --word_vectors, such as {MINILM}")
             self.model_name_or_path = self.model_name_or_path or BERT
         elif self.model_name_or_path is not None:
             raise ValueError(
                 f"word_vectors={self.word_vectors} with model_name_or_path={self.model_name_or_path}: word vectors "
                 "take the place of an encoder; leave one out"
             )
-        elif not hasattr(CONFIG_MAPPING[self.model_type], "embedding_size"):
+        elif not has_words:
             raise ValueError(f"word_vectors={self.word_vectors}: a {self.model_type} has an encoder; leave it out")
         parse_overrides(self.model_type, self.all_overrides)  # for its errors, before anything is loaded
 
@@ -156,6 +162,13 @@ class ABSATrainingArguments(TrainingArguments):
     )
     warmup_steps: float = field(default=0.1, metadata={"help": "Steps, or below 1 their fraction (default: 0.1)."})
     weight_decay: float = field(default=0.01, metadata={"help": "Of all but biases and LayerNorm (default: 0.01)."})
+    l2: float | None = field(
+        default=None,
+        metadata={
+            "help": "Weight of the sum of the squares of all trained weights in the loss; the optimizer is then Adam, "
+            "and there is no weight_decay (default: none, AdamW)."
+        },
+    )
     eval_strategy: str = field(default="epoch", metadata={"help": "When validation data is scored (default: epoch)."})
     save_strategy: str = field(default="epoch", metadata={"help": "As eval_strategy (default: epoch)."})
     patience: int | None = field(
@@ -197,6 +210,8 @@ class ABSATrainingArguments(TrainingArguments):
                 f"r_drop=true with label_smoothing_factor={self.label_smoothing_factor}: each is a loss of its own; "
                 "leave one out"
             )
+        if self.l2 is not None and self.l2 < 0:
+            raise ValueError(f"l2={self.l2}: a weight of at least 0")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience={self.patience}: a number of evaluations, at least 1")
         if self.hub_token is not None:  # which is not shown, either

@@ -142,11 +142,15 @@ class ABSATrainer(Trainer):
 
     def get_optimizer_cls_and_kwargs(self, args, model=None):
         optimizer, options = super().get_optimizer_cls_and_kwargs(args, model)
-        if args.new_learning_rate is not None or args.layer_decay != 1 or args.learning_rates:
+        decayed, weight_decay = self.get_decay_parameter_names(model), args.weight_decay
+        if args.l2 is not None:
+            optimizer = torch.optim.Adam  # which adds `weight_decay` times a weight to its gradient, as AdamW does not
+            decayed, weight_decay = dict(model.named_parameters()), 2 * args.l2
+        if args.new_learning_rate is not None or args.layer_decay != 1 or args.learning_rates or args.l2 is not None:
             options["params"] = parameter_groups(
                 model,
-                self.get_decay_parameter_names(model),
-                args.weight_decay,
+                decayed,
+                weight_decay,
                 args.learning_rate,
                 args.new_learning_rate,
                 args.layer_decay,

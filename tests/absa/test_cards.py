@@ -19,6 +19,7 @@ from transformers import (
 
 from absa import cards, models
 from absa.tasks.classification import describe
+from modeling_af_lstm import AFLstmConfig
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
@@ -294,3 +295,22 @@ def test_the_card_of_data_goes_on_with_the_users_own():
     )
     assert "# soup\n\nThe texts are those of SentiHood.\n\nOne row for each" in card
     assert "## From the card of the original files\n\n# Soup\n\nGet it by TOKEN_REMOVED." in card
+
+
+@pytest.mark.parametrize("architecture", ["af_lstm", "majority"])
+def test_the_card_of_a_model_of_open_questions(architecture: str, model_folder: Path, facts):
+    tokenizer = AutoTokenizer.from_pretrained(model_folder)
+    config = AFLstmConfig(architecture=architecture, vocab_size=len(tokenizer), **describe(None, ["good", "bad"]))
+    model = AutoModelForSequenceClassification.from_config(config).eval()
+    run = facts(dataset="aspect_polarity", data_config="laptops_terms")
+    card = cards.model_card(model, tokenizer, run, "alice/tiny", "apache-2.0")
+    family = {"af_lstm": "AF-LSTM (CONV; Tay, Tuan & Hui, AAAI 2018),", "majority": "The shares of the labels, what"}
+    assert family[architecture] in card
+    assert '"text_pair": "food"' in card
+    assert "- targets and aspects: any words" in card
+    assert "English reviews of laptops." in card
+    _, _, after = card.partition('for it.", "target": "food"})\n')
+    shown = ast.literal_eval("".join(line.removeprefix("# ") for line in after.partition("```")[0].splitlines()))
+    assert (shown["target"], shown["target_start"], shown["target_end"]) == ("food", 4, 8)
+    data = ModelCard(card).data.eval_results[0]
+    assert (data.dataset_type, data.dataset_config) == ("aspect_polarity", "laptops_terms")

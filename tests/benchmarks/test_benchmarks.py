@@ -42,6 +42,18 @@ def test_step(run_here):
     assert float(rows[3][-1]) > float(rows[3][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
 
 
+def test_associations(run_here):
+    printed = run_here("benchmarks/associations.py", "--sizes", "5", "8", "--rounds", "3")
+    heading, _, *rows = cells_of(printed)
+    assert [row[:3] for row in rows] == [
+        [size, name, what]
+        for size in "58"
+        for name in ("conv", "corr")
+        for what in ("forward", "forward and backward")
+    ]
+    assert all(float(row[heading.index("direct / fft")]) > 0 for row in rows)
+
+
 @pytest.mark.slow
 def test_memory(tiny_classifier, run_script):
     rows = cells_of(run_script("benchmarks/memory.py", tiny_classifier, "--megabytes", "1").stdout)

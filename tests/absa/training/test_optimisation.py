@@ -62,6 +62,29 @@ def test_the_trainer_uses_them(model, tmp_path: Path):
         assert {group["lr"] for group in trainer.optimizer.param_groups} == expected
 
 
+def test_l2_is_in_the_gradient_of_all_trained_weights(model, tmp_path: Path):
+    without_evaluation = {"eval_strategy": "no", "save_strategy": "no", "load_best_model_at_end": False}
+    options = {"output_dir": str(tmp_path), **without_evaluation, "learning_rate": 0.1, "new_learning_rate": 0.2}
+    optimizers = []
+    for l2 in (None, 0.5):
+        trainer = ABSATrainer(model=model, args=ABSATrainingArguments(l2=l2, **options))
+        optimizers.append(trainer.create_optimizer())
+    assert [type(one) for one in optimizers] == [torch.optim.AdamW, torch.optim.Adam]
+    assert {(group["lr"], group["weight_decay"]) for group in optimizers[1].param_groups} == {(0.1, 1.0), (0.2, 1.0)}
+    weights = [parameter for group in optimizers[1].param_groups for parameter in group["params"]]
+    assert {id(weight) for weight in weights} == {id(weight) for weight in model.parameters()}
+    trainer.optimizer.zero_grad()
+    before = [weight.detach().clone() for weight in weights]
+    for weight in weights:
+        weight.grad = torch.zeros_like(weight)
+    optimizers[1].step()  # the first of Adam is as long as the rate, against the gradient: here 2 * 0.5 of each weight
+    for group in optimizers[1].param_groups:
+        for weight in group["params"]:
+            old = before.pop(0)
+            is_large = old.abs() > 1e-3
+            torch.testing.assert_close((old - weight)[is_large], group["lr"] * old.sign()[is_large], rtol=1e-4, atol=0)
+
+
 def test_a_rate_of_a_part_that_there_is_not(model):
     with pytest.raises(ValueError, match="learning_rates names lstm: the parts of the model are embeddings"):
         optimisation.parameter_groups(model, [], 0.01, 1.0, None, 1.0, {"lstm": 1e-3, "classifier": 1e-3})

@@ -36,7 +36,7 @@ def test_a_token_is_refused_and_not_shown():
         ([*TAGGING, "--train_file", "x.csv"], "train_file=x.csv with dataset=e2e_absa, .* --dataset conll --data_con"),
         (["--task", "tagging"], "model_type=qacg_bert has no model ForTokenClassification: choose one of bert, glob"),
         (["--model_type", "global_context"], "has no model ForSequenceClassification: choose one of qacg_bert, cg_b"),
-        (["configuration/recipes/laptop14_minilm.yaml", "--task", "classification"], "no arguments of task=classifi"),
+        (["configuration/recipes/ewt_minilm.yaml", "--task", "classification"], "no arguments of task=classifi"),
     ],
 )
 def test_what_no_run_can_be_trained_with(words: list[str], told: str, repo_root: Path, monkeypatch):

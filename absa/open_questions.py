@@ -1,0 +1,184 @@
+"""Answers of models that are asked about any words: terms of a text, or aspects that no configuration names."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+from transformers import Pipeline
+
+from absa.tasks.targets import encode_rows
+from modeling_qacg_bert.processing_qacg_bert import Word, is_readable, occurrence
+from modeling_qacg_bert.questions_qacg_bert import listed, shorten, shown
+from modeling_qacg_bert.relevance_qacg_bert import padded_batches
+
+PARAMETERS = ("targets", "aspects", "explain")
+BATCH_SIZE = 32
+
+
+class OpenQuestionPipeline(Pipeline):
+    """Answers questions about texts: each is a pair of the text and of what it is asked about.
+
+    Inputs:
+        A text is asked about `targets` and `aspects`, and gives the list of its answers. A dict with "text" and
+        "target", "aspect" or both asks one question and gives one answer; "target_start" and "target_end" may say
+        where the target stands (default: its first place). A list of these gives a list.
+
+    Parameters, at construction or in a call:
+        targets: words that a text is asked about wherever they stand in it (`text[target_start:target_end]`).
+        aspects: what each text is asked about, or each of these targets in it.
+        explain: "attention" to give with each answer the words of the text that were read: `word`, which is
+            text[start:end], `start`, `end` and `attention`, the weight of the word; they sum to 1 (default: False).
+        batch_size: questions in a forward pass (default: 32).
+
+    An answer has `target`, `target_start`, `target_end`, `aspect`, `label`, `score`, `probabilities` (calibrated, see
+    `calibration_temperature` of the configuration), `truncated` (whether the end of the text was not read), and
+    perhaps `words`. The target or aspect that was not asked about is "".
+
+    Raises:
+        ValueError: if an input is no text or question, it gives the input's number; if there is nothing to ask.
+        TypeError: for a parameter that does not exist.
+    """
+
+    _load_tokenizer = True
+    _load_processor = _load_image_processor = _load_video_processor = _load_feature_extractor = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._batch_size = BATCH_SIZE if self._batch_size is None else self._batch_size
+        self.model.eval()
+
+    def _sanitize_parameters(self, **parameters) -> tuple[dict, dict, dict]:
+        if unknown := sorted(set(parameters) - set(PARAMETERS)):
+            raise TypeError(f"{shorten(', '.join(unknown))}: no parameter, there are {', '.join(PARAMETERS)}")
+        given = {name: value for name, value in parameters.items() if value is not None}
+        for name in ("targets", "aspects"):
+            if isinstance(given.get(name), str | Mapping):
+                raise ValueError(f"{name}={shorten(repr(given[name]))}: give a list of words")
+            if name in given:
+                given[name] = listed(name, given[name])
+        if given.get("explain", False) not in (False, "attention"):
+            raise ValueError(f"explain={shorten(repr(given['explain']))}: give 'attention', or leave it out")
+        explain = {"explain": given.pop("explain")} if "explain" in given else {}
+        return given, {}, explain
+
+    def __call__(
+        self, inputs: str | Mapping | Iterable[str | Mapping], *, batch_size: int | None = None, **parameters
+    ):
+        if isinstance(inputs, str | Mapping):
+            return self([inputs], batch_size=batch_size, **parameters)[0]
+        of_questions, _, of_answers = self._sanitize_parameters(**parameters)
+        of_questions, of_answers = self._preprocess_params | of_questions, self._postprocess_params | of_answers
+        inputs, asked = list(inputs), []
+        for number, input_ in enumerate(inputs):
+            try:
+                asked.append(self.preprocess(input_, **of_questions))
+            except ValueError as error:
+                raise ValueError(f"input {number}: {error}") from error
+        questions = [question for own in asked for question in own]
+        answers = iter(self._answer(questions, self._batch_size if batch_size is None else batch_size, **of_answers))
+        answered = [[next(answers) for _ in own] for own in asked]
+        return [own[0] if isinstance(input_, Mapping) else own for input_, own in zip(inputs, answered, strict=True)]
+
+    def preprocess(
+        self, input_: Any, targets: list[str] | None = None, aspects: list[str] | None = None
+    ) -> list[dict]:
+        """The questions of an input: text, target, target_start, target_end, aspect."""
+        if isinstance(input_, Mapping):
+            return [question_of(input_)]
+        if not isinstance(input_, str):
+            raise ValueError(f"it is {shown(input_)}: give a text or a question")
+        if not targets and not aspects:
+            raise ValueError(
+                "a text alone asks nothing, as the model knows no names: give targets=['battery life'], words of the "
+                "texts, or aspects=['price']"
+            )
+        if not is_readable(input_):
+            return []
+        places = [("", None, None)]
+        if targets is not None:
+            found = {match.span() for target in targets for match in occurrence(target).finditer(input_)}
+            places = [(input_[slice(*span)], *span) for span in sorted(found)]
+        return [
+            {"text": input_, "target": target, "target_start": start, "target_end": end, "aspect": aspect}
+            for target, start, end in places
+            for aspect in aspects or [""]
+        ]
+
+    def _answer(self, questions: list[dict], batch_size: int, explain: bool | str = False) -> list[dict]:
+        """The answers to questions, in order."""
+        if not questions:
+            return []
+        config = self.model.config
+        max_length = min(config.max_position_embeddings, self.tokenizer.model_max_length)
+        columns = {name: [question[name] for question in questions] for name in questions[0]}
+        rows = encode_rows(self.tokenizer, config, columns, max_length=max_length, mark_read=True)
+        answers = [None] * len(questions)
+        for numbers, inputs in padded_batches(self.model, self.tokenizer, rows, batch_size):
+            outputs = self.forward({**inputs, **({"output_attentions": True} if explain else {})})
+            attentions = [None] * len(numbers)
+            if explain:
+                attentions = outputs.get("attentions")
+                if not isinstance(attentions, torch.Tensor):
+                    raise ValueError(
+                        f"explain='attention' with a {type(self.model).__name__} without attention to words: leave it "
+                        "out"
+                    )
+            for number, logits, of_tokens, mask in zip(
+                numbers, outputs["logits"], attentions, inputs["attention_mask"], strict=True
+            ):
+                answers[number] = {
+                    **questions[number],
+                    **self.postprocess(logits),
+                    "truncated": rows["read"][number] is not None,
+                }
+                del answers[number]["text"]
+                if of_tokens is not None:
+                    text = questions[number]["text"]
+                    weights = of_tokens[mask.cpu().bool()].tolist()
+                    answers[number]["words"] = attended(text, rows["words"][number], weights)
+        return answers
+
+    def _forward(self, inputs: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
+        return self.model(**inputs)
+
+    def postprocess(self, logits: torch.Tensor) -> dict[str, Any]:
+        """Label, score and probabilities from the logits of a row, (labels,)."""
+        scaled = logits.double() / getattr(self.model.config, "calibration_temperature", 1.0)
+        names = [self.model.config.id2label[number] for number in range(len(logits))]
+        probabilities = dict(zip(names, scaled.softmax(-1).tolist(), strict=True))
+        best = max(probabilities, key=probabilities.get)
+        return {"label": best, "score": probabilities[best], "probabilities": probabilities}
+
+
+def question_of(asked: Mapping) -> dict:
+    """The question of a dict.
+
+    Raises:
+        ValueError: if there is nothing to read or to ask, or the place of the target is no part of the text.
+    """
+    text, target, aspect = (asked.get(name) or "" for name in ("text", "target", "aspect"))
+    if not all(isinstance(value, str) for value in (text, target, aspect)) or not is_readable(text):
+        raise ValueError(
+            f"its text is {shown(text)}, its target {shown(target)}, its aspect {shown(aspect)}: give texts"
+        )
+    if not is_readable(target + aspect):
+        raise ValueError(f"it has the keys {shorten(repr(list(asked)))}: a question needs a target or an aspect too")
+    start, end = asked.get("target_start"), asked.get("target_end")
+    found = occurrence(target).search(text) if target else None
+    if (start, end) == (None, None) and found is not None:
+        start, end = found.span()
+    elif (start, end) != (None, None) and (None in (start, end) or text[start:end] != target):
+        raise ValueError(f"its target is {shown(target)}, and text[{start}:{end}] is another: give its place, or none")
+    return {"text": text, "target": target, "target_start": start, "target_end": end, "aspect": aspect}
+
+
+def attended(text: str, words: list[Word | None], weights: list[float]) -> list[dict]:
+    """The words of a text with the weights of their tokens."""
+    of_words = {}
+    for word, weight in zip(words, weights, strict=True):
+        if word is not None:
+            of_words[word] = of_words.get(word, 0.0) + weight
+    return [
+        {"word": text[word.start : word.end], "start": word.start, "end": word.end, "attention": weight}
+        for word, weight in of_words.items()
+    ]

@@ -1,0 +1,143 @@
+"""absa/open_questions.py: answers to questions about any words."""
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+import absa
+from absa.tasks.english import english_words
+from absa.word_vectors import RANDOM, words_and_vectors
+from modeling_af_lstm import AFLstmConfig
+
+TEXT = "The soup wasn't bad; soups are dear, the wine list too."
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory):
+    """A checkpoint of random weights."""
+
+    def save(architecture: str) -> str:
+        tokenizer, _ = words_and_vectors(RANDOM, english_words([TEXT]))
+        torch.manual_seed(0)
+        config = AFLstmConfig(
+            architecture=architecture,
+            vocab_size=len(tokenizer),
+            embedding_size=12,
+            hidden_size=12,
+            id2label={0: "positive", 1: "neutral", 2: "negative"},
+            calibration_temperature=2.0,
+        )
+        folder = tmp_path_factory.mktemp(architecture)
+        AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return str(folder)
+
+    return save
+
+
+@pytest.fixture(scope="module")
+def folder(make) -> str:
+    return make("af_lstm")
+
+
+@pytest.fixture(scope="module")
+def read(folder):
+    return absa.load(folder, batch_size=2)
+
+
+def test_the_answers_are_those_of_the_model(folder, read):
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    texts = [TEXT, "The wine list is bad.", "soup"]
+    opinions = read(texts, aspects=["price", "wine list"], text_ids=["a", "b", "c"])
+    assert [[(one.text_id, one.aspect, one.target) for one in of_text] for of_text in opinions] == [
+        [(id_, aspect, None) for aspect in ("price", "wine list")] for id_ in "abc"
+    ]
+    for text, of_text in zip(texts, opinions, strict=True):
+        for opinion in of_text:
+            logits = model(**tokenizer(text, opinion.aspect, return_tensors="pt")).logits[0]
+            expected = dict(zip(("positive", "neutral", "negative"), (logits / 2).softmax(-1).tolist(), strict=True))
+            assert opinion.probabilities == pytest.approx(expected, abs=1e-6)
+            assert opinion.score == max(opinion.probabilities.values()) == opinion.probabilities[opinion.label]
+
+
+def test_targets_are_asked_where_they_stand(read):
+    opinions = read([TEXT, "Nothing", " "], targets=["wine list", "SOUP", "tea"])
+    found = [(one.target, one.target_start, one.target_end, one.aspect) for one in opinions[0]]
+    assert found == [("soup", 4, 8, None), ("wine list", 41, 50, None)]
+    assert opinions[1:] == [[], []]
+    opinions = read(TEXT, targets=["soup"], aspects=["price", "taste"])
+    assert [(one.target, one.aspect) for one in opinions] == [("soup", "price"), ("soup", "taste")]
+    assert read.why_silent("Nothing", ["tea", "soup"]) == "names none of tea, soup"
+    assert read.why_silent(" ", ["tea"]) == "has nothing to read"
+
+
+def test_a_question_gives_one_answer(read):
+    (opinion,) = read({"text": TEXT, "aspect": "price"})
+    assert (opinion.target, opinion.aspect) == (None, "price")
+    places = [
+        (one.target_start, one.target_end)
+        for asked in ({}, {"target_start": 4, "target_end": 8})
+        for one in read({"text": TEXT, "target": "soup", **asked})
+    ]
+    assert places == [(4, 8), (4, 8)]
+    assert read({"text": TEXT, "target": "tea"})[0].target_start is None
+
+
+def test_the_place_of_a_target_counts(make):
+    text = "soup is dear and soup bad"
+    first, second = absa.load(make("td_lstm"))(text, targets=["soup"])
+    assert (first.target_start, second.target_start) == (0, 17)
+    assert first.probabilities != second.probabilities
+
+
+def test_attention_of_words(folder, read):
+    text = "Cr\u00e8me wasn't  dear\u2026 LOCATION1"
+    (answer,) = read.pipe([text, "soup"], aspects=["price"], explain="attention")[0]
+    found = [text[word["start"] : word["end"]] for word in answer["words"]]
+    assert found == [word["word"] for word in answer["words"]] == ["Cr\u00e8me", "was", "n't", "dear", "LOCATION1"]
+    tokenizer, model = (one.from_pretrained(folder) for one in (AutoTokenizer, AutoModelForSequenceClassification))
+    inputs = tokenizer("Cr\u00e8me wasn't dear\u2026 location - 1", "price", return_tensors="pt")
+    weights = model(**inputs, output_attentions=True).attentions[0].tolist()
+    expected = [*weights[:4], weights[4] + weights[5]]
+    assert [word["attention"] for word in answer["words"]] == pytest.approx(expected, abs=1e-6)
+    assert sum(expected) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_end_of_a_long_text_is_not_read(folder):
+    read = absa.load(folder, aspects=["price"])
+    read.pipe.tokenizer.model_max_length = 6
+    assert [answer["truncated"] for (answer,) in read.pipe([TEXT, "soup"])] == [True, False]
+    with pytest.raises(ValueError, match="target 'wine list' of row 0 has no word where it stands, or stands in what"):
+        read(TEXT, targets=["wine list"])
+
+
+@pytest.mark.parametrize(
+    ("input_", "parameters", "told"),
+    [
+        (TEXT, {}, r"input 0: a text alone asks nothing, as the model knows no names: give targets="),
+        (5, {"aspects": ["price"]}, r"input 0: it is 5 \(int\): give a text or a question"),
+        (TEXT, {"aspects": "price"}, "aspects='price': give a list of words"),
+        (TEXT, {"targets": {"Camden": "LOCATION1"}}, "targets={'Camden': 'LOCATION1'}: give a list of words"),
+        (TEXT, {"aspects": ["price"], "explain": "gradient"}, "explain='gradient': give 'attention'"),
+        ({"text": TEXT}, {}, r"input 0: it has the keys \['text'\]: a question needs a target or an aspect too"),
+        ({"text": " ", "aspect": "price"}, {}, "input 0: its text is ' '"),
+        (
+            {"text": TEXT, "target": "soup", "target_start": 5, "target_end": 8},
+            {},
+            r"input 0: its target is 'soup' \(str\), and text\[5:8\] is another",
+        ),
+    ],
+)
+def test_what_is_no_question(input_, parameters, told, read):
+    with pytest.raises(ValueError, match=told):
+        read([input_], **parameters)
+
+
+def test_what_has_no_such_parameter(folder, read, make):
+    with pytest.raises(TypeError, match="return_all: no parameter, there are targets, aspects, explain"):
+        read(TEXT, return_all=True)
+    with pytest.raises(ValueError, match="is a AFLstmForSequenceClassification; decoding: no parameter"):
+        absa.load(folder, decoding="free")
+    with pytest.raises(ValueError, match="explain='attention' with a AFLstmForSequenceClassification without"):
+        absa.load(make("lstm")).pipe(TEXT, aspects=["price"], explain="attention")
