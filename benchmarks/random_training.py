@@ -41,7 +41,7 @@ def random_rows(count: int, model: PreTrainedModel, together: bool) -> Rows:
     for _ in range(count):
         length = random.randint(16, 64)
         row = {"input_ids": random.choices(range(1000, config.get_text_config().vocab_size), k=length)}
-        row |= {"token_type_ids": [0] * length, "attention_mask": [1] * length}
+        row |= {"token_type_ids": [0] * (length - 3) + [1] * 3, "attention_mask": [1] * length}  # a pair of texts
         if takes(model, "word_mask"):
             labels = random.choices(range(config.num_labels), k=length)
             rows.append({**row, "word_mask": [1] * length, "labels": labels})

@@ -91,6 +91,7 @@ print([type(read.pipe.model).__name__, len(read("LOCATION1 is safe", return_all=
 """
 
 
+@pytest.mark.slow
 def test_the_family_of_the_page_trains_and_answers(recipe: Path, tmp_path: Path, run_script, monkeypatch):
     files = re.findall(r"```python\n# (modeling_toy/\w+\.py)\n(.*?)```", text_of("docs/adding_a_family.md"), re.DOTALL)
     assert len(files) == 3

@@ -97,7 +97,7 @@ def byte_level_tokenizer(texts: list[str]) -> PreTrainedTokenizerBase:
     )
 
 
-@pytest.mark.parametrize("count", [200, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("tokens", "scheme", "crf"), [("bert", "BIEOS", False), ("bytes", "BIO", True)])
 def test_a_stranger_gets_places_in_his_own_texts(
     tokens, scheme, crf, count, tiny_bert, make_model, stranger, tmp_path
@@ -117,5 +117,5 @@ def test_a_stranger_gets_places_in_his_own_texts(
     terms, groups = report["answers"].values()
     check_terms(texts, terms)
     check_groups(texts, groups)
-    assert min(sum(map(bool, terms)), sum(map(bool, groups))) > 0.9 * count  # texts with answers
+    assert min(sum(map(bool, terms)), sum(map(bool, groups))) > 0.9 * (count - len(BLANK))  # texts with answers
     assert not any(answers for text, answers in zip(texts, terms, strict=True) if not text.strip())

@@ -102,6 +102,7 @@ def test_goes_on_with_the_same_run_only(checkpoints, corpus, run, assert_same_as
         run(checkpoints[True], folder, corpus[0], rows_per_commit=7)
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(checkpoints, make_texts, run, assert_same_as_pipe, tmp_path: Path):
     """As the system does it to a process that takes too much memory."""
     texts = {f"texts.jsonl:{number}": text for number, text in enumerate(make_texts(600), start=1)}
@@ -134,7 +135,7 @@ def test_texts_that_cannot_be_asked_are_told_with_their_reason(tiny_classifier: 
     assert "LOCATION1" in refused[1]
 
 
-@pytest.mark.parametrize("decoding", [None, "greedy"])
+@pytest.mark.parametrize("decoding", [pytest.param(None, marks=pytest.mark.slow), "greedy"])
 def test_a_tagger_has_the_same_rows_as_absa_load(tagger: Path, make_texts, run, tmp_path: Path, decoding):
     texts = {f"r{number}": text for number, text in enumerate(make_texts(12))}
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in texts.items()))

@@ -26,6 +26,7 @@ def spark(tmp_path: Path, monkeypatch):
     session.stop()
 
 
+@pytest.mark.slow
 def test_same_opinions_as_the_pipeline(spark, tiny_classifier: Path, make_texts):
     texts = make_texts(20)
     reviews = spark.createDataFrame(
