@@ -103,6 +103,7 @@ def test_more_words(make_model, make_batch, tmp_path):
     assert torch.equal(loaded(**make_batch()).logits, before)
 
 
+@pytest.mark.slow
 def test_a_stranger_asks_with_pairs(make_model, tokenizer, tmp_path):
     """Another process, an empty cache of code, no package of ours."""
     model = make_model(id2label={0: "positive", 1: "negative", 2: "neutral"})

@@ -97,8 +97,14 @@ def byte_level_tokenizer(texts: list[str]) -> PreTrainedTokenizerBase:
     )
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(3000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("tokens", "scheme", "crf"), [("bert", "BIEOS", False), ("bytes", "BIO", True)])
+@pytest.mark.parametrize(
+    ("tokens", "scheme", "crf", "count"),
+    [
+        ("bert", "BIEOS", False, 60),
+        pytest.param("bert", "BIEOS", False, 3000, marks=pytest.mark.slow),
+        pytest.param("bytes", "BIO", True, 3000, marks=pytest.mark.slow),
+    ],
+)
 def test_a_stranger_gets_places_in_his_own_texts(
     tokens, scheme, crf, count, tiny_bert, make_model, stranger, tmp_path
 ):

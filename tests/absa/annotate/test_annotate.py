@@ -50,7 +50,7 @@ def corpus(make_texts, tmp_path_factory) -> tuple[Path, dict[str, str]]:
     return folder, dict(zip(ids, texts, strict=True))
 
 
-@pytest.mark.parametrize("auxiliary_sentence", [False, True])
+@pytest.mark.parametrize("auxiliary_sentence", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_same_rows_as_the_pipeline_and_every_other_row_is_named(
     auxiliary_sentence: bool, checkpoints, corpus, run, assert_same_as_pipe, tmp_path: Path, capsys
 ):
@@ -73,6 +73,7 @@ def test_same_rows_as_the_pipeline_and_every_other_row_is_named(
     assert "5 rows were rejected" in printed
 
 
+@pytest.mark.slow
 def test_goes_on_with_the_same_run_only(checkpoints, corpus, run, assert_same_as_pipe, tmp_path: Path, capsys):
     folder, texts = tmp_path / corpus[0].name, corpus[1]
     folder.mkdir()
@@ -180,6 +181,7 @@ def test_errors_name_their_argument_or_file(tiny_classifier: Path, run, tmp_path
         run(tiny_classifier, tmp_path / "run", file)
 
 
+@pytest.mark.slow
 def test_a_column_that_no_file_has(tiny_classifier: Path, run, tmp_path: Path):
     (tmp_path / b"\xff.csv".decode("utf-8", "replace")).write_bytes(b"review,\xff\nLOCATION1 is dear,1\n")
     with pytest.raises(
