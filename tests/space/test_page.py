@@ -308,5 +308,5 @@ def test_a_model_that_is_not_there(run_script, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("MODEL", str(tmp_path / "absent"))
     finished = run_script("examples/space/app.py", check=False)
     assert finished.returncode == 1
-    assert f"MODEL='{tmp_path / 'absent'}' is no checkpoint" in finished.stderr
+    assert f"MODEL='{tmp_path / 'absent'}' is no classifier" in finished.stderr
     assert "Traceback" not in finished.stderr
