@@ -21,7 +21,6 @@ from transformers import BertConfig
 from absa.commands import parse
 from modeling_global_context import GlobalContextConfig, GlobalContextForTokenClassification
 from modeling_global_context.crf_global_context import IGNORED
-from modeling_global_context.modeling_global_context import TaggerOutput
 from timing import SIZES, Threads, inference, medians, print_table, training_step, where
 
 HEADS = {
@@ -64,12 +63,11 @@ def tags(model, batch: dict) -> Callable:
     def answer():
         model.eval()
         with torch.inference_mode():
-            states = model.model(batch["input_ids"], batch["attention_mask"]).last_hidden_state
-            emissions = model.classifier(states)
+            emissions = model.emissions(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"])
             if model.crf is None:
                 emissions.argmax(-1).tolist()
             else:
-                model.decode(TaggerOutput(emissions=emissions), batch["attention_mask"], constrained=False)
+                model.decode(emissions, batch["attention_mask"], constrained=False)
 
     return answer
 

@@ -46,7 +46,7 @@ def main(arguments: EvaluateArguments, data_arguments: DataArguments):
     task = task_class.load(data_arguments)
     if arguments.split not in task.splits:
         raise ValueError(f"split={arguments.split}: the data has {', '.join(task.splits)}")
-    check_labels(arguments.checkpoint, model.config, task)
+    task = check_labels(arguments.checkpoint, model.config, task)
     answers = answers_of(model, tokenizer, task, arguments.split, data_arguments, arguments.batch_size)
     scores = task.score(arguments.split, answers, BOOTSTRAP)
     print(f"{arguments.split}, %  score [95 % interval over texts]")

@@ -353,6 +353,10 @@ class GlobalContextForTokenClassification(GlobalContextPreTrainedModel):
             attentions=outputs.attentions,
         )
 
+    def emissions(self, **inputs: torch.Tensor) -> torch.Tensor:
+        """What the classifier gives, (B, n, u), for `decode`: `forward` without the marginals and labels of a CRF."""
+        return self.classifier(self.dropout(self.model(**inputs).last_hidden_state))
+
     def chain(self, emissions: torch.Tensor, constrained: bool = False) -> Chain:
         """The scores of neighbouring labels, zeros without a CRF; constrained, or by the configuration, of well-formed
         tags only."""
@@ -375,18 +379,18 @@ class GlobalContextForTokenClassification(GlobalContextPreTrainedModel):
 
     @torch.no_grad()
     def decode(
-        self, output: TaggerOutput, word_mask: torch.Tensor | None = None, constrained: bool = True
+        self, emissions: torch.Tensor, word_mask: torch.Tensor | None = None, constrained: bool = True
     ) -> list[list[str]]:
         """The most probable tags of each sentence, one a word.
 
         Args:
-            output: of `forward`.
+            emissions: of `forward`, or of `emissions`, (B, n, u).
             word_mask: 1 at the first token of each word, (B, n); None where each token is a word.
             constrained: whether only well-formed tags are considered. Without that, and without a CRF, each word has
                 its own most probable tag.
         """
-        words = Positions.of(word_mask, output.emissions)
-        emissions = words.front(output.emissions.to(torch.promote_types(output.emissions.dtype, torch.float32)))
+        words = Positions.of(word_mask, emissions)
+        emissions = words.front(emissions.to(torch.promote_types(emissions.dtype, torch.float32)))
         best = viterbi(emissions, words.lengths, self.chain(emissions, constrained)).tolist()
         return [[self.config.id2label[label] for label in row if label != IGNORED] for row in best]
 

@@ -210,10 +210,11 @@ class AspectTermSentimentPipeline(Pipeline):
         return {**inputs, "word_mask": word_mask}
 
     def _forward(self, batch: Mapping[str, torch.Tensor], constrained: bool = True) -> dict[str, Any]:
-        output = self.model(**batch)
-        words = Positions(batch["word_mask"])
-        tags = self.model.decode(output, batch["word_mask"], constrained=constrained)
-        return {"emissions": words.front(output.emissions).double(), "lengths": words.lengths, "tags": tags}
+        word_mask = batch["word_mask"]
+        words = Positions(word_mask)
+        emissions = self.model.emissions(**{name: value for name, value in batch.items() if name != "word_mask"})
+        tags = self.model.decode(emissions, word_mask, constrained=constrained)
+        return {"emissions": words.front(emissions).double(), "lengths": words.lengths, "tags": tags}
 
     @torch.no_grad()
     def postprocess(self, outputs: dict[str, Any]) -> list[list[dict]]:

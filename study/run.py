@@ -42,6 +42,10 @@ class StudyArguments:
     output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Checkpoints and probabilities."})
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder of results.jsonl."})
 
+    def __post_init__(self):
+        if wrong := [folder for folder in self.data_dirs if "=" not in folder]:
+            raise ValueError(f"data_dirs={wrong[0]}: give NAME=FOLDER, such as sentihood={wrong[0]}")
+
 
 def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
     """(name, seed) -> arguments of each run that is not in the results: all runs with a seed before the next seed's.

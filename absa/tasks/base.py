@@ -63,6 +63,10 @@ class Task(ABC):
         """
         return {"": self}
 
+    def with_labels(self, label_names: list[str]) -> Self:
+        """The task with its labels in the order of a model's, where their order is free; else as it is."""
+        return self
+
     @abstractmethod
     def described(self, arguments: DataArguments) -> dict[str, Any]:
         """Fields of the model's configuration that the data decides."""

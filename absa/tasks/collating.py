@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -19,27 +19,24 @@ class CollatorOfTexts(DataCollatorWithPadding):
     one, and no label.
     """
 
+    fillings: ClassVar[Mapping[str, int]] = {"context_ids": 0, "labels": NO_LABEL}
+
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
-        lists = {"context_ids": 0, "labels": NO_LABEL}
-        batch = super().__call__(
-            [{name: value for name, value in row.items() if name not in lists} for row in features]
-        )
-        for name, filling in lists.items():
+        batch = self.padded([{k: value for k, value in row.items() if k not in self.fillings} for row in features])
+        for name, filling in self.fillings.items():
             values = [torch.tensor(row[name]) for row in features]
             batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
         return batch
+
+    def padded(self, inputs: list[dict]) -> Mapping[str, torch.Tensor]:
+        return super().__call__(inputs)
 
 
 @dataclass
-class CollatorOfWords(DataCollatorWithPadding):
-    """As `DataCollatorWithPadding`, on the right whatever the tokenizer's side, for rows with `labels` and `word_mask`
-    of each token."""
+class CollatorOfWords(CollatorOfTexts):
+    """The same of `word_mask` and `labels` of each token; padding is on the right, whatever the tokenizer's side."""
 
-    def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
-        lists = {"word_mask": 0, "labels": NO_LABEL}
-        inputs = [{name: value for name, value in row.items() if name not in lists} for row in features]
-        batch = self.tokenizer.pad(inputs, padding_side="right", return_tensors="pt")
-        for name, filling in lists.items():
-            values = [torch.tensor(row[name]) for row in features]
-            batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
-        return batch
+    fillings: ClassVar[Mapping[str, int]] = {"word_mask": 0, "labels": NO_LABEL}
+
+    def padded(self, inputs: list[dict]) -> Mapping[str, torch.Tensor]:
+        return self.tokenizer.pad(inputs, padding_side="right", return_tensors="pt")

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -155,6 +155,11 @@ class Tagging(Task):
                 "use_bilstm=false,interaction=none"
             )
         return {"": self}
+
+    def with_labels(self, label_names: list[str]) -> "Tagging":
+        # Data sets number the same types in several orders.
+        same = sorted(label_names) == sorted(self.label_names)
+        return replace(self, label_names=label_names) if same else self
 
     def described(self, arguments: TaggingArguments) -> dict[str, Any]:
         return {

@@ -11,18 +11,20 @@ from absa.tasks.base import Task
 from absa.training.arguments import ABSATrainingArguments
 
 
-def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task):
-    """The model's labels are the data's, in the same order.
+def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task) -> Task:
+    """The task with its labels in the order of the model's.
 
     Raises:
-        ValueError: if they are not: each score would be of another label.
+        ValueError: if they are others: each score would be of another label.
     """
     labels = [config.id2label[number] for number in range(config.num_labels)]
+    task = task.with_labels(labels)
     if labels != task.label_names:
         raise ValueError(
             f"checkpoint={checkpoint} has the labels {labels}, the data {task.label_names}: give the data that it was "
             "trained for, with the same options (such as --absent_label or --scheme)"
         )
+    return task
 
 
 def answers_of(

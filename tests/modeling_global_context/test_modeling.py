@@ -171,7 +171,7 @@ def test_a_field_answers_at_words(make_model, make_batch):
     assert torch.equal(outputs.logits[~is_word], outputs.emissions[~is_word])
     assert outputs.predictions[~is_word].eq(-100).all()
     assert outputs.predictions[is_word].ge(0).all()
-    tags = model.decode(outputs, word_mask, constrained=False)
+    tags = model.decode(outputs.emissions, word_mask, constrained=False)
     assert [model.config.label2id[tag] for row in tags for tag in row] == outputs.predictions[is_word].tolist()
     assert [len(row) for row in tags] == is_word.sum(1).tolist()
 
@@ -196,10 +196,10 @@ def test_decoding_without_a_field_is_the_best_label_of_each_word(make_model, mak
     batch = make_batch(padding="right")
     outputs = model(**batch)
     best = outputs.logits.argmax(-1)
-    tags = model.decode(outputs, batch["attention_mask"], constrained=False)
+    tags = model.decode(outputs.emissions, batch["attention_mask"], constrained=False)
     for row, is_real, found in zip(best, batch["attention_mask"].bool(), tags, strict=True):
         assert found == [model.config.id2label[label] for label in row[is_real].tolist()]
-    assert [len(row) for row in model.decode(outputs)] == [7, 7, 7]
+    assert [len(row) for row in model.decode(outputs.emissions)] == [7, 7, 7]
 
 
 def test_constraints_of_the_field_hold_in_training_too(make_model, make_batch):
@@ -207,7 +207,9 @@ def test_constraints_of_the_field_hold_in_training_too(make_model, make_batch):
     batch = make_batch()
     batch["labels"][:] = 0  # outside: well-formed
     assert constrained(**batch).loss < free(**batch).loss
-    assert constrained.decode(constrained(**batch), constrained=False) == free.decode(free(**batch), constrained=True)
+    assert constrained.decode(constrained(**batch).emissions, constrained=False) == free.decode(
+        free(**batch).emissions, constrained=True
+    )
 
 
 @torch.no_grad()
