@@ -1,5 +1,6 @@
 """Fixtures shared by all tests; scripts run as a user runs them, on a tiny BERT and a few rows."""
 
+import importlib.util
 import json
 import os
 import runpy
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
@@ -40,6 +42,22 @@ OPINIONS = {
 }
 TOKEN = "hf_" + "NeverShowThis" * 3
 WORDS = ["location", "price", "safety", "general", "transit", "and", "is", "but", *OPINIONS]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread():
+    """Tensors of tests are several times slower on two threads."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def naive(request: pytest.FixtureRequest) -> ModuleType:
+    """naive.py beside the tests: the plain reference of a family."""
+    file = request.path.with_name("naive.py")
+    spec = importlib.util.spec_from_file_location(f"naive_{file.parent.name}", file)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,13 @@
 """examples/evaluate_checkpoint.py: the scores of a checkpoint are those that training has found for it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+from transformers import AutoModelForTokenClassification
 
 SCRIPT = "examples/evaluate_checkpoint.py"
 
@@ -45,6 +48,26 @@ def test_scores_of_a_tagger_are_those_of_training(finished_tagger, tiny_laptop14
     assert f"micro_f1             {score:.1f} [{low:.1f}, {high:.1f}]" in printed
     found, expected = (pd.read_parquet(folder / "test_tags.parquet") for folder in (tmp_path / "scores", seed))
     pd.testing.assert_frame_equal(found, expected)
+
+
+@torch.no_grad()
+def test_a_tagger_whose_labels_stand_in_another_order(finished_tagger, tiny_laptop14: Path, tmp_path: Path, run_here):
+    # Data sets number the same types in several orders: scores go by the names.
+    seed = finished_tagger / "seed-42"
+    shutil.copytree(seed, tmp_path / "model")
+    model = AutoModelForTokenClassification.from_pretrained(seed)
+    order = list(reversed(range(model.config.num_labels)))
+    names = [model.config.id2label[label] for label in order]
+    model.config.id2label, model.config.label2id = dict(enumerate(names)), {name: n for n, name in enumerate(names)}
+    model.classifier.weight.copy_(model.classifier.weight[order])
+    model.classifier.bias.copy_(model.classifier.bias[order])
+    model.save_pretrained(tmp_path / "model")
+    words = ("--data_config", "laptop14", "--data_dir", tiny_laptop14, "--output_dir", tmp_path / "scores")
+    run_here(SCRIPT, *words, tmp_path / "model")
+    scores, trained = (
+        json.loads(file.read_text()) for file in (tmp_path / "scores" / "scores.json", seed / "results.json")
+    )
+    assert scores == pytest.approx(trained["test"], abs=1e-6)
 
 
 @pytest.mark.parametrize(

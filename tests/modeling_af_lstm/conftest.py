@@ -1,9 +1,6 @@
 """Fixtures of the AF-LSTM tests: tiny models, whose weights are large enough for differences to show, and inputs."""
 
-import importlib.util
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -15,24 +12,6 @@ from transformers import PreTrainedTokenizerFast
 from modeling_af_lstm import AFLstmConfig, AFLstmForSequenceClassification
 
 WORDS = ["[PAD]", "[UNK]", "the", "battery", "life", "is", "good", "but", "screen", "bad", "very", "dull"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """Tensors this small are several times slower on two threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="session")
-def naive() -> ModuleType:
-    """naive.py beside this file."""
-    spec = importlib.util.spec_from_file_location("naive_af_lstm", Path(__file__).with_name("naive.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,6 @@
 """Fixtures of the tagger tests: tiny models, whose weights are large enough for differences to show, and inputs."""
 
-import importlib.util
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -24,24 +21,6 @@ TINY_BERT = {
     "hidden_dropout_prob": 0.0,
     "attention_probs_dropout_prob": 0.0,
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """Tensors this small are several times slower on two threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="session")
-def naive() -> ModuleType:
-    """naive.py beside this file."""
-    spec = importlib.util.spec_from_file_location("naive_taggers", Path(__file__).with_name("naive.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,6 @@
 """Fixtures of the model tests: tiny models, whose weights are large enough for differences to show, and inputs."""
 
-import importlib.util
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -30,29 +26,6 @@ TINY = {
     "initializer_range": 0.2,
     "context_initializer_range": 0.2,
 }
-
-
-def _load(path: Path) -> ModuleType:
-    """A module that no package holds."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """Tensors this small are several times slower on two threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
-@pytest.fixture(scope="session")
-def naive() -> ModuleType:
-    """naive.py beside this file."""
-    return _load(Path(__file__).with_name("naive.py"))
 
 
 @pytest.fixture(params=["qacg", "cg"], scope="session")
