@@ -20,6 +20,7 @@ import pandas as pd
 from absa.commands import parse
 from absa.metrics import e2e_absa, tagging
 from absa.metrics.aspect_groups import Groups, aspect_groups
+from absa.metrics.aspect_polarity import figures_of_rows
 from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import DegenerateScoreWarning
 from grids import read_grid, run_name
@@ -54,9 +55,16 @@ def read_groups(file: Path, aspects: Sequence[str], labels: Sequence[str]) -> Gr
 
 
 def of_classifier(dataset: str, folder: Path) -> Answers:
-    """Answers on "sentihood" or "semeval2014"."""
+    """Answers on "sentihood", "semeval2014" or "aspect_polarity"."""
+    file = folder / "test_probabilities.parquet"
+    if dataset == "aspect_polarity":
+        rows = pd.read_parquet(file)
+        probabilities = rows.filter(like="p_").rename(columns=lambda name: name.removeprefix("p_"))
+        columns = [rows[name].tolist() for name in ("id", "target", "aspect", "label")]
+        figures_of = figures_of_rows(*columns, probabilities.to_numpy(), label_names=list(probabilities))
+        return Answers(rows["id"].tolist(), rows["label"].tolist(), figures_of)
     metric = importlib.import_module(f"absa.metrics.{dataset}")
-    groups = read_groups(folder / "test_probabilities.parquet", metric.ASPECTS, metric.LABELS)
+    groups = read_groups(file, metric.ASPECTS, metric.LABELS)
     return Answers(
         groups.ids,
         groups.gold.tolist(),

@@ -1,10 +1,10 @@
-"""Writes the tables of `docs/accuracy.md`, `docs/tagging.md` and the README, from what the study has found.
+"""Writes the tables of pages of `docs` and of the README, from what the study has found.
 
     python study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_differences`, `_oracle`, `_trade_off`, `_before`, `_gradients`, `_after` or `_apart` behind it; what stands outside
-is left as it is.
+`_differences`, `_oracle`, `_trade_off`, `_before`, `_gradients`, `_after` or `_apart` behind it, or a data set's and
+a score's for all grids of that data set side by side; what stands outside is left as it is.
 """
 
 import re
@@ -24,6 +24,7 @@ from results import read_analysis, read_results
 ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+PAGES = ("accuracy", "tagging", "af_lstm")
 MAIN_SCORES = {
     "sentihood": {
         "strict_accuracy": "strict accuracy",
@@ -48,6 +49,7 @@ MAIN_SCORES = {
     },
     "conll": {"f1": "F1", "precision": "precision", "recall": "recall", "strict_f1": "strict F1"},
     "conllu": {"accuracy": "accuracy"},
+    "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
 
 
@@ -57,7 +59,7 @@ class ReportArguments:
 
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder with results.jsonl and analyses.json."})
     documents: list[Path] = field(
-        default_factory=lambda: [ROOT / "docs" / "accuracy.md", ROOT / "docs" / "tagging.md", ROOT / "README.md"],
+        default_factory=lambda: [*(ROOT / "docs" / f"{page}.md" for page in PAGES), ROOT / "README.md"],
         metadata={"help": "The documents with the tables."},
     )
 
@@ -129,6 +131,22 @@ def scores_table(grid: Grid, results: Results) -> str:
         which = "all runs" if in_bfloat16 == trained else "; ".join(in_bfloat16)
         text += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
     return text + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
+
+
+def side_by_side(grids: Sequence[Grid], results: Results, number: int) -> str:
+    """One of the main scores, by its number, of the same runs on several data: a line a run, a column a grid."""
+    rows = []
+    for label in max((grid.runs for grid in grids), key=len):
+        row, reported = {"%": label}, {"%": f"{label}, as reported"}
+        for grid in grids:
+            name = list(MAIN_SCORES[grid.dataset])[number]
+            scores = scores_of(grid, label, results, grid.split)[name].tolist() if label in grid.runs else []
+            row[grid.title] = percent(scores) if scores else ""
+            reported[grid.title] = grid.reported[label][number] if label in grid.reported else ""
+        rows.append(row)
+        if any(list(reported.values())[1:]):
+            rows.append(reported)
+    return table(rows)
 
 
 def oracle_table(grid: Grid, results: Results) -> str:
@@ -242,9 +260,12 @@ def fill(document: str, results_dir: Path) -> str:
     Raises:
         KeyError: if it has a place for a table that there is none of.
     """
-    results, tables = read_results(results_dir), {}
-    for grid in map(read_grid, GRIDS):
+    results, tables, grids = read_results(results_dir), {}, list(map(read_grid, GRIDS))
+    for grid in grids:
         tables |= tables_of(grid, results, results_dir)
+    for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
+        together = [grid for grid in grids if grid.dataset == "aspect_polarity"]
+        tables[f"aspect_polarity_{score}"] = side_by_side(together, results, number)
     return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]]}\n{match[3]}", document)
 
 

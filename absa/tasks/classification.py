@@ -385,7 +385,7 @@ def warn_of_one_answer(split: str, answers: np.ndarray, labels: list[int], label
     """Says it, with the remedy, where a model answers the same to all rows of a split, (rows,), and should not."""
     if len(set(labels)) > 1 and len(only := set(answers.tolist())) == 1:
         logger.warning(
-            "%s: the model answers %r to all %d rows, so it is of no use yet; train it for longer "
+            "%s: the model answers %r to all %d rows. If it should tell them apart, train it for longer "
             "(--num_train_epochs, or --max_steps where the recipe has that), or as "
             "configuration/recipes/own_data.yaml does",
             split,
