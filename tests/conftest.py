@@ -25,6 +25,9 @@ from transformers import (
 
 from absa import models
 from absa.tasks.classification import describe
+from absa.tasks.english import english_words
+from absa.word_vectors import RANDOM, words_and_vectors
+from modeling_af_lstm import AFLstmConfig
 from modeling_global_context import labels_of
 from modeling_qacg_bert import Contexts
 
@@ -179,6 +182,24 @@ def tiny_laptop14(tmp_path_factory) -> Path:
             lines.append(f"{text}####{' '.join(tokens)}")
         (folder / "laptop14" / f"{split}.txt").write_text("\n".join(lines) + "\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def save_word_model(tmp_path_factory) -> Callable[..., Path]:
+    """Saves an AF-LSTM of random weights that knows the words of a text, or another architecture."""
+
+    def save(text: str, **fields) -> Path:
+        tokenizer, _ = words_and_vectors(RANDOM, english_words([text]))
+        torch.manual_seed(0)
+        sizes = {"vocab_size": len(tokenizer), "embedding_size": 12, "hidden_size": 12}
+        labels = {0: "positive", 1: "neutral", 2: "negative"}
+        config = AFLstmConfig(**sizes, id2label=labels, calibration_temperature=2.0, **fields)
+        folder = tmp_path_factory.mktemp("word_model")
+        AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return folder
+
+    return save
 
 
 @pytest.fixture(scope="session")

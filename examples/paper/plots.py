@@ -60,6 +60,17 @@ def relevance(panels: Sequence[tuple[list[str], Mapping[str, list[float]]]], fol
     save(figure, folder, "relevance")
 
 
+def word_attention(panels: Sequence[tuple[list[str], Mapping[str, list[float]], str]], folder: Path):
+    """Of each question its words, what each model gives them, and what it is about."""
+    figure = Figure(
+        figsize=(2.5 + 0.55 * max(len(words) for words, *_ in panels), 2.2 * len(panels)), layout="constrained"
+    )
+    for axes, (words, of_models, title) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
+        heat_map(axes, np.array(list(of_models.values())), list(of_models), words, decimals=2)
+        axes.set_title(title)
+    save(figure, folder, "word_attention")
+
+
 def histograms(counts: Mapping[str, list[int]], ranges: Mapping[str, tuple[float, float]], folder: Path):
     """Figure 4: how often each value occurs."""
     figure = Figure(figsize=(13, 3), layout="constrained")

@@ -1,43 +1,16 @@
 """absa/open_questions.py: answers to questions about any words."""
 
 import pytest
-import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import absa
-from absa.tasks.english import english_words
-from absa.word_vectors import RANDOM, words_and_vectors
-from modeling_af_lstm import AFLstmConfig
 
 TEXT = "The soup wasn't bad; soups are dear, the wine list too."
 
 
 @pytest.fixture(scope="module")
-def make(tmp_path_factory):
-    """A checkpoint of random weights."""
-
-    def save(architecture: str) -> str:
-        tokenizer, _ = words_and_vectors(RANDOM, english_words([TEXT]))
-        torch.manual_seed(0)
-        config = AFLstmConfig(
-            architecture=architecture,
-            vocab_size=len(tokenizer),
-            embedding_size=12,
-            hidden_size=12,
-            id2label={0: "positive", 1: "neutral", 2: "negative"},
-            calibration_temperature=2.0,
-        )
-        folder = tmp_path_factory.mktemp(architecture)
-        AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
-        return str(folder)
-
-    return save
-
-
-@pytest.fixture(scope="module")
-def folder(make) -> str:
-    return make("af_lstm")
+def folder(save_word_model) -> str:
+    return str(save_word_model(TEXT))
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +57,9 @@ def test_a_question_gives_one_answer(read):
     assert read({"text": TEXT, "target": "tea"})[0].target_start is None
 
 
-def test_the_place_of_a_target_counts(make):
+def test_the_place_of_a_target_counts(save_word_model):
     text = "soup is dear and soup bad"
-    first, second = absa.load(make("td_lstm"))(text, targets=["soup"])
+    first, second = absa.load(str(save_word_model(TEXT, architecture="td_lstm")))(text, targets=["soup"])
     assert (first.target_start, second.target_start) == (0, 17)
     assert first.probabilities != second.probabilities
 
@@ -134,10 +107,10 @@ def test_what_is_no_question(input_, parameters, told, read):
         read([input_], **parameters)
 
 
-def test_what_has_no_such_parameter(folder, read, make):
+def test_what_has_no_such_parameter(folder, read, save_word_model):
     with pytest.raises(TypeError, match="return_all: no parameter, there are targets, aspects, explain"):
         read(TEXT, return_all=True)
     with pytest.raises(ValueError, match="is a AFLstmForSequenceClassification; decoding: no parameter"):
         absa.load(folder, decoding="free")
     with pytest.raises(ValueError, match="explain='attention' with a AFLstmForSequenceClassification without"):
-        absa.load(make("lstm")).pipe(TEXT, aspects=["price"], explain="attention")
+        absa.load(str(save_word_model(TEXT, architecture="lstm"))).pipe(TEXT, aspects=["price"], explain="attention")

@@ -1,4 +1,4 @@
-"""examples/paper/figures.py, run as a user runs it."""
+"""The figures of examples/paper, drawn as a user draws them."""
 
 import json
 import math
@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
+import absa
 from datasets_scripts.tag_schemes import label_names
 from modeling_global_context import GlobalContextForTokenClassification
 
@@ -113,3 +114,26 @@ def test_gates(save_tagger, tmp_path: Path, run_here):
 def test_gates_that_cannot_be_drawn(save_tagger, tmp_path: Path, run_here, fields: dict, options, message: str):
     with pytest.raises(ValueError, match=message):
         run_here("examples/paper/gates.py", save_tagger(**fields), "--output_dir", tmp_path, *options)
+
+
+TEXT = "The wine list is long, but the pasta was cold."
+
+
+def test_words_that_models_attend_to(save_word_model, tmp_path: Path, run_here):
+    models = [save_word_model(TEXT), save_word_model(TEXT, architecture="atae_lstm", initializer_range=1.0)]
+    words = ("--texts", TEXT, "--targets", "pasta", "wine list", "--output_dir", tmp_path / "figures")
+    printed = run_here("examples/paper/word_attention.py", *models, *words)
+    assert printed.splitlines()[-1] == f"figure and numbers: {tmp_path / 'figures'}"
+    assert (tmp_path / "figures" / "word_attention.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "figures" / "word_attention.svg").read_text()
+    first, second = json.loads((tmp_path / "figures" / "word_attention.json").read_text())
+    assert (first["target"], second["target"]) == ("wine list", "pasta")
+    for number, name in enumerate(("AF-LSTM (CONV)", "ATAE-LSTM")):
+        line = list(first["attention"])[number]
+        assert line.split(": ")[0] == name
+        question = {"text": TEXT, "target": "wine list"}
+        answer = absa.load(str(models[number])).pipe(question, explain="attention")
+        assert line.split(": ")[1] == answer["label"]
+        assert first["attention"][line] == pytest.approx([word["attention"] for word in answer["words"]])
+    with pytest.raises(ValueError, match=r"targets=\['soup'\]: no text has one of them"):
+        run_here("examples/paper/word_attention.py", models[0], "--targets", "soup")
