@@ -60,14 +60,13 @@ def relevance(panels: Sequence[tuple[list[str], Mapping[str, list[float]]]], fol
     save(figure, folder, "relevance")
 
 
-def word_attention(panels: Sequence[tuple[list[str], Mapping[str, list[float]], str]], folder: Path):
+def word_attention(questions: Sequence[Mapping], folder: Path):
     """Of each question its words, what each model gives them, and what it is about."""
-    figure = Figure(
-        figsize=(2.5 + 0.55 * max(len(words) for words, *_ in panels), 2.2 * len(panels)), layout="constrained"
-    )
-    for axes, (words, of_models, title) in zip(figure.subplots(len(panels), squeeze=False)[:, 0], panels, strict=True):
-        heat_map(axes, np.array(list(of_models.values())), list(of_models), words, decimals=2)
-        axes.set_title(title)
+    width = 2.5 + 0.55 * max(len(question["words"]) for question in questions)
+    figure = Figure(figsize=(width, 2.2 * len(questions)), layout="constrained")
+    for axes, question in zip(figure.subplots(len(questions), squeeze=False)[:, 0], questions, strict=True):
+        heat_map(axes, np.array(question["attention"]), question["models"], question["words"], decimals=2)
+        axes.set_title(question["target"])
     save(figure, folder, "word_attention")
 
 

@@ -44,23 +44,21 @@ def main(arguments: AttentionArguments):
     for text in arguments.texts:
         by_model = [model.pipe(text, targets=arguments.targets, explain="attention", batch_size=1) for model in models]
         for answers in zip(*by_model, strict=True):
-            lines = {
-                f"{name_of(model.pipe.model.config)}: {answer['label']}": [
-                    word["attention"] for word in answer["words"]
-                ]
-                for model, answer in zip(models, answers, strict=True)
-            }
             words = [word["word"] for word in answers[0]["words"]]
-            questions.append({"target": answers[0]["target"], "words": words, "attention": lines})
+            lines = [
+                f"{name_of(model.pipe.model.config)}: {answer['label']}"
+                for model, answer in zip(models, answers, strict=True)
+            ]
+            weights = [[word["attention"] for word in answer["words"]] for answer in answers]
+            questions.append({"target": answers[0]["target"], "words": words, "models": lines, "attention": weights})
             print(f"{text}  {answers[0]['target']}")
-            for line, weights in lines.items():
-                most = sorted(zip(weights, words, strict=True), reverse=True)[:5]
+            for line, of_words in zip(lines, weights, strict=True):
+                most = sorted(zip(of_words, words, strict=True), reverse=True)[:5]
                 print(f"  {line:<28} {'  '.join(f'{word} {weight:.2f}' for weight, word in most)}")
     if not questions:
         raise ValueError(f"targets={arguments.targets}: no text has one of them, give words of the texts")
     arguments.output_dir.mkdir(parents=True, exist_ok=True)
-    panels = [(question["words"], question["attention"], question["target"]) for question in questions]
-    plots.word_attention(panels, arguments.output_dir)
+    plots.word_attention(questions, arguments.output_dir)
     write_json(arguments.output_dir / "word_attention.json", questions)
     print(f"figure and numbers: {arguments.output_dir}")
 
