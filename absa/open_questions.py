@@ -164,10 +164,10 @@ def question_of(asked: Mapping) -> dict:
     if not is_readable(target + aspect):
         raise ValueError(f"it has the keys {shorten(repr(list(asked)))}: a question needs a target or an aspect too")
     start, end = asked.get("target_start"), asked.get("target_end")
-    found = occurrence(target).search(text) if target else None
-    if (start, end) == (None, None) and found is not None:
-        start, end = found.span()
-    elif (start, end) != (None, None) and (None in (start, end) or text[start:end] != target):
+    if (start, end) == (None, None):
+        if target and (found := occurrence(target).search(text)):
+            start, end = found.span()
+    elif None in (start, end) or text[start:end] != target:
         raise ValueError(f"its target is {shown(target)}, and text[{start}:{end}] is another: give its place, or none")
     return {"text": text, "target": target, "target_start": start, "target_end": end, "aspect": aspect}
 

@@ -33,7 +33,7 @@ class OwnNames:
         by_length = sorted(self.targets, key=len, reverse=True)
         self.groups = {f"name{number}": name for number, name in enumerate(by_length)}
         either = "|".join(f"(?P<{group}>{_written(name)})" for group, name in self.groups.items())
-        self.pattern = re.compile(either or "(?!)", re.IGNORECASE)
+        self.pattern = re.compile(either or "(?!)")
 
     def in_text(self, text: str) -> list[str]:
         """The names that occur in a text, in the order they were given.
@@ -74,4 +74,4 @@ class OwnNames:
 def _written(name: str) -> str:
     """A pattern for a name: whole words, any blanks between them, either apostrophe."""
     words = (re.escape(word).replace("'", "['\N{RIGHT SINGLE QUOTATION MARK}]") for word in name.split())
-    return whole(name.strip(), r"\s+".join(words))
+    return whole(name.strip(), "(?i:" + r"\s+".join(words) + ")")

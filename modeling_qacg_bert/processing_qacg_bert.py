@@ -123,7 +123,8 @@ def occurrence(target: str) -> re.Pattern:
     """Where a target stands in a text. Placeholders are found inside words too, as SentiHood glues some of them."""
     if PLACEHOLDER.fullmatch(target):
         return re.compile(rf"{re.escape(target)}(?!\d)")
-    return re.compile(whole(target, re.escape(target)), re.IGNORECASE)
+    # The case is ignored in the name alone: within the set of letters around it that takes long to compile.
+    return re.compile(whole(target, f"(?i:{re.escape(target)})"))
 
 
 def exchange(one: str, other: str) -> tuple[re.Pattern, Callable[[re.Match], str]]:
@@ -131,8 +132,7 @@ def exchange(one: str, other: str) -> tuple[re.Pattern, Callable[[re.Match], str
     longer, shorter = sorted((one, other), key=len, reverse=True)
     either = []
     for group, target in (("longer", longer), ("shorter", shorter)):
-        pattern = occurrence(target)
-        either.append(f"(?P<{group}>(?{'i' if pattern.flags & re.IGNORECASE else ''}:{pattern.pattern}))")
+        either.append(f"(?P<{group}>{occurrence(target).pattern})")
     names = {"longer": shorter, "shorter": longer}
     return re.compile("|".join(either)), lambda match: names[match.lastgroup]
 
