@@ -134,19 +134,22 @@ def scores_table(grid: Grid, results: Results) -> str:
 
 
 def side_by_side(grids: Sequence[Grid], results: Results, number: int) -> str:
-    """One of the main scores, by its number, of the same runs on several data: a line a run, a column a grid."""
-    rows = []
+    """One of the main scores, by its number, of the same runs on several data: a line a run, a column a grid; below,
+    how many of the runs are done."""
+    rows, trained = [], 0
     for label in max((grid.runs for grid in grids), key=len):
         row, reported = {"%": label}, {"%": f"{label}, as reported"}
         for grid in grids:
             name = list(MAIN_SCORES[grid.dataset])[number]
             scores = scores_of(grid, label, results, grid.split)[name].tolist() if label in grid.runs else []
+            trained += len(scores)
             row[grid.title] = percent(scores) if scores else ""
             reported[grid.title] = grid.reported[label][number] if label in grid.reported else ""
         rows.append(row)
         if any(list(reported.values())[1:]):
             rows.append(reported)
-    return table(rows)
+    wanted = sum(len(grid.runs) * len(grid.seeds) for grid in grids)
+    return table(rows) + (f"\n{trained} of {wanted} runs are done.\n" if trained < wanted else "")
 
 
 def oracle_table(grid: Grid, results: Results) -> str:

@@ -9,13 +9,18 @@ import pandas as pd
 import pytest
 
 import compare
+from absa.metrics.aspect_polarity import aspect_polarity_scores
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
 from absa.metrics.tagging import tagging_scores
 from grids import STUDY
+from report import MAIN_SCORES
 
 pytestmark = pytest.mark.filterwarnings("ignore:audit_")  # undefined in small resamples
-MAIN_SCORES = ("strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc")
+SCORES = {
+    "sentihood": (sentihood_scores, list(MAIN_SCORES["sentihood"])),
+    "aspect_polarity": (partial(aspect_polarity_scores, label_names=LABELS), list(MAIN_SCORES["aspect_polarity"])),
+}
 NUM_SENTENCES = 40
 ANSWERS = "test_probabilities.parquet"
 
@@ -38,27 +43,28 @@ def write_run(folder: Path, seed: int, right: float) -> Path:
     return folder
 
 
-def scores_of(folder: Path, sentences: list[int]) -> np.ndarray:
+def scores_of(dataset: str, folder: Path, sentences: list[int]) -> np.ndarray:
     """The main scores of the rows of these sentences, each drawn one under a name of its own."""
+    score, names = SCORES[dataset]
     table = pd.read_parquet(folder / ANSWERS)
     drawn = [table[table["id"] == str(sentence)].assign(id=str(n)) for n, sentence in enumerate(sentences)]
     rows = pd.concat(drawn)
     columns = {f"{name}s": rows[name].tolist() for name in ("id", "target", "aspect", "label")}
-    scores = sentihood_scores(**columns, probabilities=rows[[f"p_{label}" for label in LABELS]].to_numpy())
-    return np.array([scores[name] for name in MAIN_SCORES])
+    scores = score(**columns, probabilities=rows[[f"p_{label}" for label in LABELS]].to_numpy())
+    return np.array([scores[name] for name in names])
 
 
-def test_against_its_definition(tmp_path: Path):
+@pytest.mark.parametrize("dataset", SCORES)
+def test_against_its_definition(tmp_path: Path, dataset: str):
     first, second = (
         [write_run(tmp_path / f"{name}{seed}", seed, right) for seed in seeds]
         for name, seeds, right in (("a", (1, 2), 1.0), ("b", (3, 4), 0.5))
     )
-    found = compare.paired_difference("classification", "sentihood", (first, second), 20)
+    found = compare.paired_difference("classification", dataset, (first, second), 20)
 
     def difference(sentences):
-        return np.mean(
-            [scores_of(a, sentences) - scores_of(b, sentences) for a, b in zip(first, second, strict=True)], axis=0
-        )
+        pairs = zip(first, second, strict=True)
+        return np.mean([scores_of(dataset, a, sentences) - scores_of(dataset, b, sentences) for a, b in pairs], axis=0)
 
     order = sorted(map(str, range(NUM_SENTENCES)))  # as the bootstrap numbers the sentences
     generator = np.random.default_rng(0)
@@ -66,11 +72,12 @@ def test_against_its_definition(tmp_path: Path):
     resampled = [difference([int(order[n]) for n in draw]) for draw in draws]
     low, high = np.percentile(resampled, [2.5, 97.5], axis=0)
     expected = difference(range(NUM_SENTENCES))
-    for position, name in enumerate(MAIN_SCORES):
+    _, names = SCORES[dataset]
+    for position, name in enumerate(names):
         got = [found[name], found[f"{name}_low"], found[f"{name}_high"]]
         assert got == pytest.approx([expected[position], low[position], high[position]], abs=1e-12), name
-    assert found["strict_accuracy"] > 0
-    assert found["strict_accuracy_low"] < found["strict_accuracy"] < found["strict_accuracy_high"]
+    assert found[names[0]] > 0
+    assert found[f"{names[0]}_low"] < found[names[0]] < found[f"{names[0]}_high"]
 
 
 def write_tags(folder: Path, seed: int, right: float) -> Path:

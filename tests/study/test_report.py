@@ -1,4 +1,4 @@
-"""The tables of docs/accuracy.md and of the README."""
+"""The tables of documents."""
 
 import json
 import math
@@ -14,7 +14,7 @@ import results
 RUNS = {name: {**grids.BUDGET, "dataset": "sentihood", "model_type": name} for name in ("bert", "cg_bert")}
 
 
-@pytest.mark.parametrize("name", ["docs/accuracy.md", "docs/tagging.md", "README.md"])
+@pytest.mark.parametrize("name", [*(f"docs/{page}.md" for page in report.PAGES), "README.md"])
 def test_documents_have_the_figures_of_the_results_files(repo_root: Path, name: str):
     document = (repo_root / name).read_text(encoding="utf-8")
     assert report.TABLE.search(document)
@@ -36,6 +36,26 @@ def test_means_deviations_and_what_was_not_run(tmp_path: Path):
     assert lines[-1] == "Not run: B (seed 3); C (seeds 1, 2, 3)."
 
 
+def test_data_side_by_side(tmp_path: Path):
+    common = {**grids.BUDGET, "dataset": "aspect_polarity", "model_type": "af_lstm"}
+    runs = {label: {**common, "config_overrides": f"architecture={label}"} for label in ("lstm", "td_lstm")}
+    terms = grids.Grid("t", "terms", "test", [1, 2], runs, {"lstm": ["67.94", "", ""]})
+    categories = {"lstm": {**runs["lstm"], "data_config": "restaurants_categories"}}
+    categories = grids.Grid("c", "categories", "test", [1], categories, {"lstm": ["73.38", "", ""]})
+    for run, seed, accuracy in ((runs["lstm"], 1, 0.7), (runs["lstm"], 2, 0.72), (categories.runs["lstm"], 1, 0.8)):
+        scores = {"accuracy": accuracy, "macro_f1": 0.5, "mixed_accuracy": None}
+        results.add_result(tmp_path, {"arguments": run, "seed": seed, "score_precision": "float32", "test": scores})
+    shown = report.side_by_side([categories, terms], results.read_results(tmp_path), 0)
+    assert shown.splitlines()[0] == "| % | categories | terms |"
+    assert shown.splitlines()[2:] == [
+        "| lstm | 80.0 | 71.0 (1.4) |",
+        "| lstm, as reported | 73.38 | 67.94 |",
+        "| td_lstm |  |  |",
+        "",
+        "3 of 5 runs are done.",
+    ]
+
+
 def test_differences():
     one = pd.DataFrame({"f1": [0.70, 0.74, 0.50], "binary": [0.80, 0.84, 0.60], "auc": [math.nan] * 3})
     other = pd.DataFrame({"f1": [0.70, 0.70, 0.50], "binary": [0.70] * 3, "auc": [0.5] * 3})
@@ -52,10 +72,10 @@ def test_differences():
 
 def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
     table = results.read_results(grids.STUDY)
-    documents = [(repo_root / "docs" / name).read_text("utf-8") for name in ("accuracy.md", "tagging.md")]
+    documents = [(repo_root / "docs" / name).read_text("utf-8") for name in map("{}.md".format, report.PAGES)]
     places = {name for document in documents for _, name, _ in report.TABLE.findall(document)}
     by_name = {file.stem: grids.read_grid(file) for file in grids.GRIDS}
-    assert places >= set(by_name)
+    assert places >= {name for name, grid in by_name.items() if f"{grid.dataset}_accuracy" not in places}
     ends = {"terms": ("before", "gradients", "after")}
     for analysis, of_grids in json.loads((grids.STUDY / "analyses.json").read_text("utf-8")).items():
         for name, found in of_grids.items():
