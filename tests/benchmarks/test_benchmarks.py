@@ -55,7 +55,7 @@ def test_associations(run_here):
 
 
 def test_questions(save_word_model, shared_dir: Path, run_here):
-    folders = [save_word_model("the soup was good"), save_word_model("bad", architecture="nbow")]
+    folders = [save_word_model("the soup was good"), save_word_model("bad", architecture="lstm")]
     data_dir = shared_dir / "data" / "semeval2014"
     printed = run_here("benchmarks/questions.py", *folders, "--data_dir", data_dir, "--rounds", "1")
     assert printed.startswith("1120 questions about 600 texts, ")
