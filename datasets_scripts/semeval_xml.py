@@ -16,10 +16,10 @@ CHILDREN = {
 POLARITIES = ("positive", "neutral", "negative", "conflict")
 
 
-def read_sentences(file: Path, categories: Sequence[str]) -> list[dict]:
+def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) -> list[dict]:
     """Sentences of one file: dicts with id, text, terms and categories.
 
-    terms are dicts with term, polarity, from, to (character offsets into text, `to` excluded), categories dicts with
+    Without own ids, as in MAMS, a sentence's id is its number, from 0. terms are dicts with term, polarity, from, to (character offsets into text, `to` excluded), categories dicts with
     category, polarity; both as annotated, in the order of the file.
 
     Raises:
@@ -48,6 +48,9 @@ def read_sentences(file: Path, categories: Sequence[str]) -> list[dict]:
                     f"is no element of <{parent.tag}>, which has {', '.join(known) or 'none'}; correct or remove it"
                 )
                 raise value_error(_place(name, child), child.tag, remedy)
+    if not own_ids:
+        for number, element in enumerate(root):
+            element.set("id", str(number))
     return with_own_ids((_place(name, element), _read_sentence(name, element, categories)) for element in root)
 
 
