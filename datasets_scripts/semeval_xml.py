@@ -19,8 +19,9 @@ POLARITIES = ("positive", "neutral", "negative", "conflict")
 def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) -> list[dict]:
     """Sentences of one file: dicts with id, text, terms and categories.
 
-    Without own ids, as in MAMS, a sentence's id is its number, from 0. terms are dicts with term, polarity, from, to (character offsets into text, `to` excluded), categories dicts with
-    category, polarity; both as annotated, in the order of the file.
+    terms are dicts with term, polarity, from, to (character offsets into text, `to` excluded), categories dicts with
+    category, polarity; both as annotated, in the order of the file. Without own ids, as in MAMS, an id is the number
+    of its sentence, from 0.
 
     Raises:
         ValueError: the file is not in the format, has another category, or has a document type declaration (none of

@@ -29,7 +29,7 @@ def tuple_features(**fields: datasets.Value | datasets.ClassLabel | datasets.Lis
 class TuplesBuilder(RowsBuilder):
     """Sentences as words, each with the tuples that it states; empty lists where it states none.
 
-    Columns: id; text; words; offsets, for each word [start, end) in text; tuples, for each what its source annotates of
+    Columns: id; text; words; offsets, for each word [start, end) in text; tuples, each with what its source annotates:
 
         target, opinion: spans of words, [start, end).
         aspect: a category.
@@ -134,4 +134,3 @@ def checked_label(polarity: object, place: str, known: Collection[str]) -> str:
     if not isinstance(polarity, str) or polarity not in known:
         raise value_error(place, polarity, f"is unknown; write one of {', '.join(known)}")
     return LABEL_OF[polarity]
-

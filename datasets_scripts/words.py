@@ -3,8 +3,8 @@
 import re
 
 WORD = re.compile(
-    r"\w+?(?=n['’]t\b)|n['’]t\b"  # do n't
-    r"|['’](?:s|re|ve|ll|d|m)\b"  # it 's
+    r"\w+?(?=n['\u2019]t\b)|n['\u2019]t\b"  # do n't
+    r"|['\u2019](?:s|re|ve|ll|d|m)\b"  # it 's
     r"|\w+(?:[-.&]\w+)*"  # mid-2010, 15.6, R&B
     r"|\.\.\.|--|\S",
     re.IGNORECASE,

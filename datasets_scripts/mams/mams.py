@@ -2,13 +2,13 @@
 
 import warnings
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from datasets import ClassLabel
 
 from ..semeval_xml import read_sentences
 from ..source_files import value_error
-from ..tuples import LABELS, SPAN, TuplesBuilder, tuple_features
+from ..tuples import LABELS, SPAN, Span, TuplesBuilder, tuple_features
 from ..words import span_of_words, word_offsets
 
 COMMIT = "c319889e556a61a484f450c425f1821baf946253"
@@ -22,7 +22,7 @@ class MAMS(TuplesBuilder):
 
     Columns: see `TuplesBuilder`. Texts are as they were written. The source has terms as characters, and so does
     `text[offsets[start][0] : offsets[end - 1][1]]` of the words [start, end) of a target. A term that begins or ends
-    inside a word stands for the whole word, and a warning says how many do.
+    inside a word stands for the whole word, or is dropped where that is another term; a warning says how many.
 
     Args:
         config_name: "terms" (ATSA, tuples of target and label) or "categories" (ACSA, of aspect and label).
@@ -56,24 +56,46 @@ class MAMS(TuplesBuilder):
     @staticmethod
     def read(file: Path) -> list[dict]:
         """Sentences of one file; a sentence's id is its number, from 0."""
-        sentences, num_widened = [], 0
+        sentences, num_cut, num_dropped = [], 0, 0
         for sentence in read_sentences(file, CATEGORIES, own_ids=False):
             text, offsets = sentence["text"], word_offsets(sentence["text"])
-            tuples = []
-            for term in sentence["terms"]:
-                if not term["term"].strip():
-                    raise value_error(f"{file}, sentence {sentence['id']}", term, "has no word; correct the term")
-                start, end = span_of_words(offsets, term["from"], term["to"])
-                num_widened += (offsets[start][0], offsets[end - 1][1]) != (term["from"], term["to"])
-                tuples.append({"target": (start, end), "label": term["polarity"]})
-            for category in sentence["categories"]:
-                tuples.append({"aspect": category["category"], "label": category["polarity"]})
-            words = [text[begin:stop] for begin, stop in offsets]
+            terms = [_read_term(term, offsets, f"{file}, sentence {sentence['id']}") for term in sentence["terms"]]
+            whole = {term.span for term in terms if not term.is_cut}
+            kept = [term for term in terms if not (term.is_cut and term.span in whole)]
+            num_cut += sum(term.is_cut for term in terms)
+            num_dropped += len(terms) - len(kept)
             sentences.append(
-                {"id": sentence["id"], "text": text, "words": words, "offsets": offsets, "tuples": tuples}
+                {
+                    "id": sentence["id"],
+                    "text": text,
+                    "words": [text[start:end] for start, end in offsets],
+                    "offsets": offsets,
+                    "tuples": [
+                        *({"target": term.span, "label": term.label} for term in kept),
+                        *({"aspect": one["category"], "label": one["polarity"]} for one in sentence["categories"]),
+                    ],
+                }
             )
-        if num_widened:
+        if num_cut:
             warnings.warn(
-                f"{file}: {num_widened} terms begin or end inside a word, and stand for the whole word", stacklevel=2
+                f"{file}: terms that begin or end inside a word: {num_cut}; {num_dropped} of them dropped, because "
+                "their words are another term, the others stand for their whole words",
+                stacklevel=2,
             )
         return sentences
+
+
+class Term(NamedTuple):
+    """Words [start, end), whether the source's characters are fewer than theirs, and what is said."""
+
+    span: Span
+    is_cut: bool
+    label: str
+
+
+def _read_term(term: dict, offsets: list[tuple[int, int]], place: str) -> Term:
+    if not term["term"].strip():
+        raise value_error(place, term["term"], "has no word; correct the term")
+    start, end = span_of_words(offsets, term["from"], term["to"])
+    characters = offsets[start][0], offsets[end - 1][1]
+    return Term((start, end), characters != (term["from"], term["to"]), term["polarity"])
