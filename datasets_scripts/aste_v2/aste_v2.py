@@ -32,9 +32,8 @@ class ASTEV2(TuplesBuilder):
     Columns: see `TuplesBuilder`. Labels are positive, negative and neutral.
 
     Args:
-        config_name: "14lap", "14res", "15res" or "16res"; or "own" for one's own files in this format. 258 texts of the test
-            split of 15res stand in train of 16res, and 64 in its validation split: never train on the one and test on
-            the other.
+        config_name: "14lap", "14res", "15res" or "16res"; or "own" for one's own files in this format. All texts of
+            the test split of 15res stand in train or validation of 16res: never train on one and test on the other.
         data_dir: folder with 14lap/train_triplets.txt, dev_triplets.txt, test_triplets.txt and so on.
         data_files: {"train": path, "validation": path, "test": path} with "own"; train is needed.
         **kwargs: those of `TuplesBuilder`.

@@ -96,7 +96,7 @@ def test_malformed_lines(load, aste, line, told):
         (
             ASTEV2,
             {"config_name": "14lap"},
-            "14lap/train_triplets.txt has no public source; get it and pass its folder",
+            "14lap/train_triplets.txt has no public source; get it and",
         ),
         (BARTABSA, {}, "config_name=None: choose one of penga_14lap, "),
         (BARTABSA, {"config_name": "wang_16res"}, "config_name='wang_16res': choose one of penga_14lap, "),
@@ -110,7 +110,7 @@ def test_bad_options(builder, options, told):
 
 def test_files_that_are_missing_or_empty(load, aste):
     (aste / "14lap" / "dev_triplets.txt").write_text("\n")
-    with pytest.raises(ValueError, match="dev_triplets.txt: has no sentences; get the file anew"):
+    with pytest.raises(ValueError, match=r"dev_triplets.txt: has no sentences; get the file anew"):
         load("aste_v2", "14lap", data_dir=aste)
     (aste / "14lap" / "dev_triplets.txt").unlink()
     with pytest.raises(FileNotFoundError, match=r"lacks 14lap/dev_triplets.txt; get what is missing from https://git"):
@@ -282,9 +282,9 @@ def test_categories(load, mams):
 
 
 def test_words():
-    text = "Don't they can’t? We'll 15.6-inch R&B it's--well... :)"
+    text = "Don't they can\u2019t? We'll 15.6-inch R&B it's--well... :)"
     assert [text[start:end] for start, end in word_offsets(text)] == [
-        *("Do", "n't", "they", "ca", "n’t", "?", "We", "'ll", "15.6-inch", "R&B", "it", "'s", "--", "well"),
+        *("Do", "n't", "they", "ca", "n\u2019t", "?", "We", "'ll", "15.6-inch", "R&B", "it", "'s", "--", "well"),
         *("...", ":", ")"),
     ]
 
@@ -334,7 +334,7 @@ def test_parquet(load, aste, bartabsa, tmp_path):
     for number, (column, value) in enumerate({"words": ["x"], "offsets": [[0, 9]]}.items(), start=2):
         damaged = splits["train"].map(lambda row, column=column, value=value: row | {column: value})
         export_parquet(DatasetDict(train=damaged), tmp_path / str(number))
-        with pytest.raises(ValueError, match="split 'train', row 0: .* has other words than its text, or spans of no"):
+        with pytest.raises(ValueError, match=r"split 'train', row 0: .* has other words than its text, or spans"):
             load(tmp_path / str(number))
     export_parquet(DatasetDict(train=splits["train"].remove_columns("words")), tmp_path / "without")
     with pytest.raises(ValueError, match="split 'train': column 'words' is missing; write the folder"):
