@@ -77,17 +77,8 @@ print(metric.compute(**json.loads(rows), bootstrap=2)["strict_accuracy"])
 
 
 def test_a_flat_folder_stands_alone(tmp_path):
-    names = [
-        "absa",
-        "terms",
-        "rows",
-        "tags",
-        "tagging",
-        "triplets",
-        "alsc",
-        "overlap",
-        "ours",
-    ]  # some as their owner calls them
+    # Some as their owner calls them.
+    names = ["absa", "terms", "rows", "tags", "tagging", "triplets", "alsc", "overlap", "ours"]
     for module, name in zip(MODULES, names, strict=True):
         flatten(module, tmp_path / name, name)
     rows = json.dumps({"predictions": PREDICTIONS, "references": REFERENCES})

@@ -24,8 +24,8 @@ def golden(shared_dir):
 def groups_of(indices, classes, sizes):
     """What BARTABSA's metrics read of an output: the tuples, each closed by a class, and whether one was dropped.
 
-    Their quirks are here, and not in the metric: without eos (1) the last index is dropped; 0 is a class; what no class
-    closes is left out, and does not make the output invalid.
+    Their quirks are here, and not in the metric: without eos (1) the last index is dropped; 0 is a class; what no
+    class closes is left out, and does not make the output invalid.
     """
     body = indices[1:]
     body = body[: body.index(1)] if 1 in body else body[:-1]
@@ -133,10 +133,9 @@ def test_targets_and_opinions_as_wang(golden):
     for name, fields in (("aesc", ["target", "label"]), ("ae", ["target"])):
         assert counts_of(*without, fields) == tuple(expected[f"{name}_{kind}"] for kind in ("tp", "fp", "fn"))
     scores = tuple_f1_scores(*without, fields=["target", "label"], invalid=invalid)
-    assert figures_in_percent(scores) == pytest.approx([expected[f"aesc_{kind}"] for kind in ("f", "rec", "pre")])
-    assert figures_in_percent(scores, "ate_") == pytest.approx(
-        [expected[f"ae_{kind}"] for kind in ("f", "rec", "pre")]
-    )
+    for prefix, name in (("", "aesc"), ("ate_", "ae")):
+        percent = [expected[f"{name}_{kind}"] for kind in ("f", "rec", "pre")]
+        assert figures_in_percent(scores, prefix) == pytest.approx(percent)
     assert scores["invalid_share"] == expected["invalid"]
 
     gold, predicted = [], []
