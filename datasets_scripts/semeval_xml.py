@@ -24,22 +24,9 @@ def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) 
     of its sentence, from 0.
 
     Raises:
-        ValueError: the file is not in the format, has another category, or has a document type declaration (none of
-            the task's files has; it is what entity attacks need). Names the file, line, field and value.
+        ValueError: the file is not in the format, or has another category. Names the file, line, field and value.
     """
-    text, name = read_utf8(file), str(file)
-    if "<!DOCTYPE" in text:
-        raise ValueError(f"{name}: has a document type declaration, which is refused; remove it if you trust the file")
-    # Whatever encoding the file declares, it is read as the text in which the declaration was looked for.
-    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, remove_comments=True, remove_pis=True)
-    try:
-        root = etree.fromstring(text.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise ValueError(
-            f"{name}, line {error.lineno}: malformed XML ({shorten(error.msg)}); get the file anew"
-        ) from error
-    if root.tag != "sentences" or len(root) == 0:
-        raise ValueError(f"{name}: expected <sentences> with at least one <sentence>, got <{shorten(root.tag)}>")
+    name, root = str(file), read_root(file, "sentences", "sentence")
     # What is misspelt would count as not annotated.
     for parent in root.iter():
         known = CHILDREN.get(parent.tag, ())
@@ -53,6 +40,29 @@ def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) 
         for number, element in enumerate(root):
             element.set("id", str(number))
     return with_own_ids((_place(name, element), _read_sentence(name, element, categories)) for element in root)
+
+
+def read_root(file: Path, tag: str, child: str) -> etree._Element:
+    """The root element of an XML file.
+
+    Raises:
+        ValueError: the file is no XML, has another root or an empty one, or has a document type declaration (none of
+            the tasks' files has; it is what entity attacks need).
+    """
+    text, name = read_utf8(file), str(file)
+    if "<!DOCTYPE" in text:
+        raise ValueError(f"{name}: has a document type declaration, which is refused; remove it if you trust the file")
+    # Whatever encoding the file declares, it is read as the text in which the declaration was looked for.
+    parser = etree.XMLParser(encoding="utf-8", resolve_entities=False, remove_comments=True, remove_pis=True)
+    try:
+        root = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise ValueError(
+            f"{name}, line {error.lineno}: malformed XML ({shorten(error.msg)}); get the file anew"
+        ) from error
+    if root.tag != tag or len(root) == 0:
+        raise ValueError(f"{name}: expected <{tag}> with at least one <{child}>, got <{shorten(root.tag)}>")
+    return root
 
 
 def _read_sentence(name: str, element: etree._Element, categories: Sequence[str]) -> dict:
