@@ -32,6 +32,8 @@ class PointerPreTrainedModel(PreTrainedModel):
     config_class = PointerABSAConfig
     base_model_prefix = "model"
     supports_gradient_checkpointing = True
+    # The backend of attention is the backbone's, which says what it supports.
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = True
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path, *model_args, config=None, **kwargs):

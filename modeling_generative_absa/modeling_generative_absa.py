@@ -269,7 +269,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         )
         loss = None
         if labels is not None:
-            loss = nn.functional.cross_entropy(logits.flatten(0, 1).float(), labels.flatten(), ignore_index=IGNORED)
+            in_float = logits.to(torch.promote_types(logits.dtype, torch.float32))
+            loss = nn.functional.cross_entropy(in_float.flatten(0, 1), labels.flatten(), ignore_index=IGNORED)  # eq. 9
         return Seq2SeqLMOutput(
             loss=loss, logits=logits, **{name: value for name, value in outputs.items() if name != "last_hidden_state"}
         )
