@@ -84,7 +84,7 @@ def make_model(make_config) -> Callable[..., PointerForABSA]:
     """A tiny model in evaluation mode, always with the same weights, biases included."""
 
     def make(*arguments, **changes) -> PointerForABSA:
-        torch.manual_seed(0)
+        torch.manual_seed(9)  # sequences of several lengths
         model = PointerForABSA(make_config(*arguments, **changes))
         with torch.no_grad():
             for name, parameter in model.named_parameters():
