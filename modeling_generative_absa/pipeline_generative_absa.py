@@ -82,8 +82,12 @@ class AspectOpinionPipeline(Pipeline):
     _load_tokenizer = True
     _load_processor = _load_image_processor = _load_video_processor = _load_feature_extractor = False
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args, task: str = "", **kwargs):
+        # Transformers has the pipeline's own name by this argument.
+        is_parameter = task not in ("", TASK)
+        super().__init__(*args, task=TASK if is_parameter else task, **kwargs)
+        if is_parameter:
+            self._forward_params |= self._sanitize_parameters(task=task)[1]
         self._batch_size = BATCH_SIZE if self._batch_size is None else self._batch_size
         config = self.model.config
         positions = getattr(config.get_text_config(encoder=True), "max_position_embeddings", None) or MOST_TOKENS
@@ -189,9 +193,10 @@ class AspectOpinionPipeline(Pipeline):
             for start in range(0, len(readable), batch_size):
                 numbers = readable[start : start + batch_size]
                 batch = [window[number] for number in numbers]
-                inputs = {**self._padded(batch, self._trained_task(chosen["task"])), "sentences": batch}
-                outputs = self.forward(inputs, **chosen)
-                for number, given in zip(numbers, self.postprocess(outputs), strict=True):
+                trained = self._trained_task(chosen["task"])
+                outputs = self.forward(self._padded(batch, trained), num_beams=chosen.get("num_beams", 1))
+                found = {"sentences": batch, "trained": trained, **chosen, **outputs}
+                for number, given in zip(numbers, self.postprocess(found), strict=True):
                     answers[number] = given
             yield from answers
 
@@ -208,22 +213,14 @@ class AspectOpinionPipeline(Pipeline):
             "decoder_prompt_ids": torch.tensor(prompts),
         }
 
-    def _forward(
-        self, batch: dict[str, Any], task: str, num_beams: int = 1, abstain_below: float = 0.0
-    ) -> dict[str, Any]:
+    def _forward(self, batch: Mapping[str, torch.Tensor], num_beams: int = 1) -> dict[str, torch.Tensor]:
         mask, prompts = batch["attention_mask"], batch["decoder_prompt_ids"]
         encoded = self.model.model.encode(batch["input_ids"], mask, batch["word_ids"])
         known = {"attention_mask": mask, "decoder_prompt_ids": prompts, "encoder_outputs": encoded}
         sequences = self.model.generate(**known, num_beams=num_beams, do_sample=False)
         temperature = self.model.config.calibration_temperature
         log_probabilities = self.model.log_probabilities(sequences, **known, temperature=temperature)
-        return {
-            "sentences": batch["sentences"],
-            "sequences": sequences,
-            "log_probabilities": log_probabilities,
-            "task": task,
-            "abstain_below": abstain_below,
-        }
+        return {"sequences": sequences, "log_probabilities": log_probabilities}
 
     def postprocess(self, outputs: dict[str, Any]) -> list[list[dict]]:
         """The answers to some sentences, from their sequences (B, P + T) and log-probabilities (B, T, V)."""
@@ -233,8 +230,7 @@ class AspectOpinionPipeline(Pipeline):
                 "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "
                 "dtype=torch.float32, or another"
             )
-        task, grammar = outputs["task"], self.model.grammar
-        trained = self._trained_task(task)
+        task, trained, grammar = outputs["task"], outputs["trained"], self.model.grammar
         period, length = TASKS[trained].period, grammar.prompt_length(trained)
         of_labels = slice(grammar.first_word - len(grammar.labels), grammar.first_word)
         chosen = log_probabilities.gather(-1, sequences[:, length:, None])[..., 0]  # (B, T)
@@ -252,7 +248,7 @@ class AspectOpinionPipeline(Pipeline):
                     probabilities = dict(zip(grammar.labels, by_label, strict=True))
                 key = WordTuple(**{field: getattr(one, field) for field in kept})
                 if key not in found or score > found[key]["score"]:
-                    found[key] = self._answer(sentence, key, score, probabilities, outputs["abstain_below"])
+                    found[key] = self._answer(sentence, key, score, probabilities, outputs.get("abstain_below", 0.0))
             answers.append(list(found.values()))
         return answers
 

@@ -10,7 +10,7 @@ CLITIC = rf"['\u2019](?:s|re|ve|ll|d|m)(?!{LETTERS})"
 NOT = rf"n['\u2019]t(?!{LETTERS})"
 INNER = rf"{LETTERS}+(?:[-.&]{LETTERS}+)*"
 WORDS = {
-    "english": re.compile(rf"{LETTERS}+?(?={NOT})|{NOT}|{CLITIC}|{INNER}|\.\.\.|--|\S", re.IGNORECASE),
+    "english": re.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|\.\.\.|--|\S", re.IGNORECASE),
     "whitespace": re.compile(r"\S+"),
     "characters": re.compile(r"\S"),
 }

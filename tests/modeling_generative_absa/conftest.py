@@ -139,9 +139,7 @@ def bartabsa(shared_dir: Path) -> Callable[[str], list[dict]]:
             found = {"words": row["words"]}
             for kind in ("aspects", "opinions"):
                 found[kind] = [
-                    ((one["from"], one["to"]), POLARITIES.get(one.get("polarity")))
-                    for one in row[kind]
-                    if one["term"]
+                    ((one["from"], one["to"]), POLARITIES.get(one.get("polarity"))) for one in row[kind] if one["term"]
                 ]
             rows.append(found)
         return rows

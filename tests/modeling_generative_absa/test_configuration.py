@@ -95,6 +95,8 @@ def test_a_model_of_nothing_is_refused(make_model):
 
 
 def test_embeddings_of_another_size_are_refused(make_model):
-    electra = ElectraConfig(vocab_size=60, hidden_size=16, embedding_size=8, num_attention_heads=2, num_hidden_layers=1)
+    electra = ElectraConfig(
+        vocab_size=60, hidden_size=16, embedding_size=8, num_attention_heads=2, num_hidden_layers=1
+    )
     with pytest.raises(ValueError, match=r"embeddings of size 8 and states of size 16"):
         make_model(electra)

@@ -167,7 +167,9 @@ def test_pointer_head(golden, number):
         model.model.embeddings.classes.weight.copy_(table[[0, given["eos_token_id"], *given["label_token_ids"]]])
         if "mlp" in case:
             first, _, _, second = model.model.pointer.mlp
-            for parameter, value in zip((first.weight, first.bias, second.weight, second.bias), case["mlp"], strict=True):
+            for parameter, value in zip(
+                (first.weight, first.bias, second.weight, second.bias), case["mlp"], strict=True
+            ):
                 parameter.copy_(torch.tensor(value))
     source = torch.tensor(given["src_tokens"])
     is_piece = (source != 1) & (source != given["eos_token_id"])

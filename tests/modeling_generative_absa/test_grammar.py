@@ -98,7 +98,8 @@ def test_what_is_no_tuple_is_left_out_and_told(indices, expected, is_invalid):
 
 
 @pytest.mark.parametrize(
-    ("indices", "num_tuples", "is_invalid"), [([3, 3, 4, 5, 1], 2, False), ([3, 3, 4], 1, True), ([5, 4, 3, 3], 1, True)]
+    ("indices", "num_tuples", "is_invalid"),
+    [([3, 3, 4, 5, 1], 2, False), ([3, 3, 4], 1, True), ([5, 4, 3, 3], 1, True)],
 )
 def test_tuples_without_a_label_are_groups(indices, num_tuples, is_invalid):
     parsed = make_grammar("ate").parse([0, *indices])

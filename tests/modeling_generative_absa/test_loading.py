@@ -35,8 +35,8 @@ SMALL = {
     "max_position_embeddings": 40,
 }
 BART = BartConfig(
-    vocab_size=60, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
-    encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=90,
+    vocab_size=60, d_model=16, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2,
+    decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24, max_position_embeddings=90,
 )  # fmt: skip
 T5 = T5Config(vocab_size=60, d_model=16, d_kv=8, d_ff=24, num_layers=1, num_decoder_layers=2, num_heads=2)
 BACKBONES = {  # the class that is saved, its configuration, the prefix of the backbone's weights in it
@@ -106,7 +106,10 @@ def test_every_weight_of_a_backbone_is_loaded_and_every_other_is_new(name, tmp_p
 def test_embeddings_of_encoder_and_decoder_stay_one(name, tmp_path):
     save_backbone(name, tmp_path)
     PointerForABSA.from_pretrained(tmp_path, **TINY).save_pretrained(tmp_path / "saved")
-    for model in (PointerForABSA.from_pretrained(tmp_path, **TINY), PointerForABSA.from_pretrained(tmp_path / "saved")):
+    for model in (
+        PointerForABSA.from_pretrained(tmp_path, **TINY),
+        PointerForABSA.from_pretrained(tmp_path / "saved"),
+    ):
         backbone = model.model.backbone
         tables = {backbone.shared.weight, backbone.encoder.embed_tokens.weight, backbone.decoder.embed_tokens.weight}
         assert len(tables) == 1
@@ -164,7 +167,9 @@ def test_size_of_new_weights(tmp_path):
 
 def test_as_many_new_weights_as_the_design_counts():
     """Over MiniLM: two layers, the MLP, three projections, positions, slots and classes."""
-    minilm = BertConfig(hidden_size=384, num_hidden_layers=1, num_attention_heads=12, intermediate_size=8, vocab_size=10)
+    minilm = BertConfig(
+        hidden_size=384, num_hidden_layers=1, num_attention_heads=12, intermediate_size=8, vocab_size=10
+    )
     with torch.device("meta"):
         model = PointerForABSA(PointerABSAConfig(backbone_config=minilm))
     new = {name: value.numel() for name, value in model.named_parameters() if name.startswith(NEW)}

@@ -1,4 +1,4 @@
-"""What holds of every pointer model: cache, beams, padding and batches change nothing, prompts, and what is refused."""
+"""What holds of every pointer model: cache, padding and batches change nothing; beams, prompts, what is refused."""
 
 import pytest
 import torch
