@@ -213,8 +213,8 @@ def as_comment(pipe: Pipeline, asked: str | Mapping) -> str:
 def dataset_card(
     splits: DatasetDict, repo_id: str, license: str | list[str], source: str | None, own_card: DatasetCard | None
 ) -> str:
-    """What can be said of rows of (id, text, target, aspect, label) or of tagged sentences, and then what a card of
-    theirs says.
+    """What can be said of rows of (id, text, target, aspect, label), of tagged sentences or of sentences of tuples;
+    then what a card of theirs says.
 
     Args:
         splits: as `load_absa_dataset` gives them.
@@ -225,7 +225,7 @@ def dataset_card(
     """
     name = repo_id.split("/")[-1]
     features = next(iter(splits.values())).features
-    about = about_tags(splits) if "tags" in features else about_rows(splits)
+    about = next(say for column, say in ABOUT.items() if column in features)(splits)
     files = [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits]
     known = {
         **about.pop("metadata"),
@@ -282,3 +282,24 @@ def about_tags(splits: DatasetDict) -> dict:
         "counted": ["sentences", "tokens", *types],
         "counts": counts,
     }
+
+
+def about_tuples(splits: DatasetDict) -> dict:
+    """What the template says of sentences of (id, text, words, offsets, tuples): how many tuples, of each label."""
+    fields = next(iter(splits.values())).features["tuples"].feature
+    labels = fields["label"].names if "label" in fields else []
+    counts = []
+    for split, rows in splits.items():
+        tuples = list(chain.from_iterable(rows["tuples"]))
+        number_of = Counter(one.get("label") for one in tuples)
+        counts.append([split, len(rows), len(tuples), *(number_of[label] for label in range(len(labels)))])
+    return {
+        "metadata": {"task_categories": ["token-classification"], "tags": ["aspect-based-sentiment-analysis"]},
+        "fields_of_tuples": list(fields),
+        "labels": labels,
+        "counted": ["sentences", "tuples", *labels],
+        "counts": counts,
+    }
+
+
+ABOUT = {"tags": about_tags, "tuples": about_tuples, "label": about_rows}

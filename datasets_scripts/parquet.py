@@ -9,6 +9,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value, lo
 from datasets.exceptions import DatasetGenerationError
 
 from .source_files import quoted, value_error
+from .tuples import tuple_features
 
 COLUMNS = {
     "id": (Value,),
@@ -18,7 +19,8 @@ COLUMNS = {
     "label": (ClassLabel,),
 }
 TAGGED_COLUMNS = {"id": (Value,), "text": (Value,), "tokens": (Value,), "tags": (ClassLabel,)}  # lists, the last two
-CLASSES = ("target", "aspect", "label", "tags")
+TUPLE_COLUMNS = ("id", "text", "words", "offsets", "tuples")
+CLASSES = ("target", "aspect", "label", "tags", "tuples")
 
 
 def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
@@ -47,11 +49,12 @@ def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
 
 def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
     """The standard columns of a folder of parquet files, or of a data set of the Hub: those of tagged sentences where
-    there is a column of tags.
+    there is a column of tags, and those of `TuplesBuilder` where there is a column of tuples.
 
     Raises:
         ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, a column
-            is missing, has another type or a value that is none, or a sentence has other numbers of tokens and tags.
+            is missing, has another type or a value that is none, a sentence has other numbers of tokens and tags, or a
+            tuple has words that the sentence lacks.
     """
     reading, first_of = name, {}
     try:
@@ -72,6 +75,10 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
             f"{reading} cannot be loaded ({reason}); write the folder anew with export_parquet, or check the Hub id "
             "and the network"
         ) from error
+    if any("tuples" in rows.column_names for rows in splits.values()):
+        for split, rows in splits.items():
+            _check_tuples(f"{name}, split {split!r}", rows)
+        return splits.select_columns(list(TUPLE_COLUMNS))
     is_tagged = any("tags" in rows.column_names for rows in splits.values())
     columns = TAGGED_COLUMNS if is_tagged else COLUMNS
     for split, rows in splits.items():
@@ -135,3 +142,19 @@ def _check_lengths(place: str, rows: Dataset) -> None:
             f"{place}, row {row}: {counts[0]} tokens and {counts[1]} tags; give each token one tag, and a sentence at "
             "least one token"
         )
+
+
+def _check_tuples(place: str, rows: Dataset) -> None:
+    if missing := [column for column in TUPLE_COLUMNS if column not in rows.column_names]:
+        raise ValueError(f"{place}: column {missing[0]!r} is missing; write the folder with export_parquet")
+    fields = getattr(rows.features["tuples"], "feature", None)
+    expected = tuple_features(**fields) if isinstance(fields, dict) else None
+    if rows.select_columns(list(TUPLE_COLUMNS)).features != expected:
+        raise ValueError(
+            f"{place}: {rows.features} are not the columns of tuples; write the folder with export_parquet"
+        )
+    for number, row in enumerate(rows):
+        words = [row["text"][start:end] for start, end in row["offsets"]]
+        spans = [span for fields in row["tuples"] for span in (fields.get("target"), fields.get("opinion")) if span]
+        if words != row["words"] or not all(len(s) == 2 and 0 <= s[0] < s[1] <= len(words) for s in spans):
+            raise value_error(f"{place}, row {number}", row, "has other words than its text, or spans of no words")

@@ -19,6 +19,7 @@ from transformers import (
 
 from absa import cards, models
 from absa.tasks.classification import describe
+from datasets_scripts.tuples import SPAN, tuple_features
 from modeling_af_lstm import AFLstmConfig
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
@@ -242,6 +243,17 @@ def test_the_card_of_tagged_sentences():
     assert "- tags, in the scheme BIO: O, B-POS, I-POS, B-NEG, I-NEG\n" in card
     assert "| split | sentences | tokens | POS | NEG |\n|---|---|---|---|---|\n| train | 1 | 4 | 1 | 1 |" in card
     assert "aspect" not in card
+
+
+def test_the_card_of_sentences_of_tuples():
+    label = ClassLabel(names=["good", "bad"])
+    tuples = [{"target": [0, 1], "label": 1}, {"target": [1, 2], "label": 1}]
+    rows = {"id": ["0"], "text": ["a b"], "words": [["a", "b"]], "offsets": [[[0, 1], [2, 3]]], "tuples": [tuples]}
+    splits = DatasetDict(train=Dataset.from_dict(rows, features=tuple_features(target=SPAN, label=label)))
+    card = cards.dataset_card(splits, "alice/own", "mit", None, None)
+    assert "and `tuples`.\n\n- fields of a tuple: target, label; targets and opinions are words" in card
+    assert "\n- labels: good, bad\n\n| split | sentences | tuples | good | bad |\n" in card
+    assert "| train | 1 | 2 | 0 | 2 |" in card
 
 
 @pytest.mark.parametrize("name", ["sample_corpus", "sample_reviews"])
