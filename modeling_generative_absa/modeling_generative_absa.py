@@ -334,8 +334,10 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         self,
         sequences: torch.Tensor,
         decoder_prompt_ids: torch.Tensor,
-        encoder_outputs: PointerEncoderOutput,
+        encoder_outputs: PointerEncoderOutput | None = None,
         attention_mask: torch.Tensor | None = None,
+        input_ids: torch.Tensor | None = None,
+        word_ids: torch.Tensor | None = None,
         temperature: float = 1.0,
     ) -> torch.Tensor:
         """Log-probabilities among the legal indices, at each step behind the prompt.
@@ -346,6 +348,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         Returns:
             (B, T, V), in float32 or more
         """
+        if encoder_outputs is None:
+            encoder_outputs = self.model.encode(input_ids, attention_mask, word_ids)
         length = decoder_prompt_ids.shape[1]
         logits = self(
             attention_mask=attention_mask,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 import yaml
-from transformers import CONFIG_MAPPING, TrainingArguments
+from transformers import CONFIG_MAPPING, Seq2SeqTrainingArguments
 
 from absa.commands import make_parser, parse_words, reason
 from absa.models import FAMILIES, classifier_of, parse_overrides
@@ -118,10 +118,10 @@ class ModelArguments:
 
 
 @dataclass
-class ABSATrainingArguments(TrainingArguments):
+class ABSATrainingArguments(Seq2SeqTrainingArguments):
     """The Trainer's arguments with the paper's values as defaults and the checkpoint chosen on validation data."""
 
-    _VALID_DICT_FIELDS = (*TrainingArguments._VALID_DICT_FIELDS, "learning_rates")
+    _VALID_DICT_FIELDS = (*Seq2SeqTrainingArguments._VALID_DICT_FIELDS, "learning_rates")
 
     output_dir: str | None = field(
         default="outputs/run", metadata={"help": "One folder a seed, and all_results.json."}

@@ -64,6 +64,8 @@ def build(
     tokenizer.model_max_length = most_tokens(data_arguments.max_length, model.config)
     if model_arguments.reset_pooler:
         reset_pooler(model)
+    if hasattr(model.base_model, "start_classes"):
+        model.base_model.start_classes(tokenizer)
     return model, tokenizer
 
 
@@ -104,7 +106,9 @@ def build_on_words(
     return new_model(config, vectors, task.auto_class), tokenizer
 
 
-def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_by: str) -> ABSATrainingArguments:
+def one_seed(
+    arguments: ABSATrainingArguments, folder: Path, seed: int, task: Task, select_by: str
+) -> ABSATrainingArguments:
     """The arguments of one training run of one seed."""
     return replace(
         arguments,
@@ -112,6 +116,7 @@ def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_b
         seed=seed,
         data_seed=seed,
         remove_unused_columns=False,
+        predict_with_generate=task.generates,
         metric_for_best_model=select_by,
         greater_is_better=None,  # the Trainer's choice
         restore_callback_states_from_checkpoint=arguments.patience is not None,
@@ -133,7 +138,7 @@ def train_one(
     set_seed(seed)
     model, tokenizer = build(task, arguments.model, arguments.data)
     entries = {split: task.entries(split, arguments.data, tokenizer, model.config) for split in task.splits}
-    training_arguments = one_seed(arguments.training, folder, seed, select_by)
+    training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
     begin(model)
 
@@ -158,8 +163,9 @@ def train_one(
         trainer.add_callback(EarlyStoppingCallback(training_arguments.patience))
     if training_arguments.oracle:
         trainer.add_callback(ScoreTestSplit(lambda: scores_of("test", predict(trainer, entries["test"].dataset))))
-    if hasattr(model.classifier, "fit"):  # how frequent labels are: there is nothing to optimise
-        model.classifier.fit(entries["train"].dataset["labels"][:])
+    classifier = getattr(model, "classifier", None)
+    if hasattr(classifier, "fit"):  # how frequent labels are: there is nothing to optimise
+        classifier.fit(entries["train"].dataset["labels"][:])
         seconds = 0.0
     else:
         seconds = trainer.go_on()

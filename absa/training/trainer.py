@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch.utils.data import SequentialSampler
-from transformers import Trainer, TrainerCallback, TrainerState
+from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
@@ -91,7 +91,7 @@ class ScoreTestSplit(TrainerCallback):
         state.log_history.append({"epoch": state.epoch, "step": state.global_step, **scores})
 
 
-class ABSATrainer(Trainer):
+class ABSATrainer(Seq2SeqTrainer):
     """The Trainer with this project's order of training rows, learning rates, R-Drop and way of going on.
 
     Evaluation rows keep their order.
@@ -166,6 +166,14 @@ class ABSATrainer(Trainer):
         loss = loss + divergence(outputs.logits, inputs["labels"])
         return (loss, outputs) if return_outputs else loss
 
+    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None, **options):
+        """As the Trainer; of what a model generates also the log-probabilities of all that could have come."""
+        loss, answers, labels = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
+        if self.args.predict_with_generate and answers is not None:
+            asked = {name: value for name, value in self._prepare_inputs(inputs).items() if name != "labels"}
+            answers = answers, self.model.log_probabilities(answers, **asked)
+        return loss, answers, labels
+
     def _save_rng_state(self, output_dir):
         """As the Trainer. All processes have written then, and trainer_state.json is the last file of a checkpoint."""
         super()._save_rng_state(output_dir)
@@ -196,8 +204,8 @@ def compute_in_float32(trainer: Trainer):
         vars(trainer.model).pop(name, None)
 
 
-def predict(trainer: Trainer, entries: Sequence[Mapping]) -> np.ndarray:
-    """Logits of the entries, (entries, labels) or (entries, most contexts, labels), without scoring them."""
+def predict(trainer: Trainer, entries: Sequence[Mapping]) -> np.ndarray | tuple[np.ndarray, ...]:
+    """What the model answers to the entries, as the task takes it, without scoring it."""
     compute_metrics, trainer.compute_metrics = trainer.compute_metrics, None
     try:
         return trainer.predict(entries).predictions
