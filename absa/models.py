@@ -35,6 +35,7 @@ FAMILIES = {
     "bert": "transformers",
     "global_context": "modeling_global_context",
     "af_lstm": "modeling_af_lstm",
+    "pointer_absa": "modeling_generative_absa",
 }
 for _package in FAMILIES.values():
     importlib.import_module(_package)
@@ -46,6 +47,7 @@ NOT_OVERRIDDEN = {
     *OF_THE_FILE,
     *OF_THE_HEAD,
     "encoder_config",
+    "backbone_config",
     "dtype",
     "is_encoder_decoder",
     "return_dict",
@@ -128,7 +130,7 @@ def refuse_weights(name: str, faults: Mapping[str, Iterable[str]], remedy: str):
 
 def check_tokenizer(name: str, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig):
     """A tokenizer knows words, unlike one made from a folder without tokenizer files, and no more than the model."""
-    vocab_size = config.get_text_config().vocab_size
+    vocab_size = config.get_text_config(encoder=True).vocab_size
     if not len(tokenizer.all_special_tokens) < len(tokenizer) <= vocab_size:
         raise ValueError(
             f"the tokenizer of {name} has {len(tokenizer)} tokens, the model {vocab_size}: put the files of "
@@ -247,8 +249,9 @@ def fields_of_backbone(
     with loading("model_name_or_path", backbone):
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
     config_class = CONFIG_MAPPING[model_type]
-    if "encoder_config" in config_class.sub_configs and not isinstance(backbone_config, config_class):
-        fields = {"encoder_config": backbone_config}
+    of_backbone = next(iter(config_class.sub_configs), None)
+    if of_backbone and not isinstance(backbone_config, config_class):
+        fields = {of_backbone: backbone_config}
     elif issubclass(config_class, type(backbone_config)):
         fields = {name: value for name, value in backbone_config.to_dict().items() if name not in OF_THE_FILE}
     else:
@@ -316,8 +319,9 @@ def load_model(
     """
     with loading("model_name_or_path", backbone), quietly():
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
-        num_layers = backbone_config.get_text_config().num_hidden_layers
-        backbone_config.get_text_config().num_hidden_layers = config.get_text_config().num_hidden_layers
+        of_text = backbone_config.get_text_config(encoder=True)
+        num_layers = of_text.num_hidden_layers
+        of_text.num_hidden_layers = config.get_text_config(encoder=True).num_hidden_layers
         with torch.device("meta"):
             of_backbone = AutoModel.from_config(backbone_config).state_dict().keys()
         model, found = classifier_of(config.model_type, auto_class).from_pretrained(
@@ -374,7 +378,7 @@ def new_model(
 
 def most_tokens(wanted: int, config: PreTrainedConfig) -> int:
     """So many tokens as are wanted, and no more than a model has positions."""
-    return min(wanted, getattr(config.get_text_config(), "max_position_embeddings", wanted))
+    return min(wanted, getattr(config.get_text_config(encoder=True), "max_position_embeddings", wanted))
 
 
 def reset_pooler(model: PreTrainedModel):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from transformers import (
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     Pipeline,
@@ -14,6 +15,7 @@ from transformers import (
 from absa.models import auto_class_of, load_classifier, takes
 from absa.open_questions import OpenQuestionPipeline
 from absa.opinions import Opinion, from_answer
+from modeling_generative_absa import AspectOpinionPipeline
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.processing_qacg_bert import is_readable
@@ -48,8 +50,9 @@ class Predictor:
             texts: a text, or any number of them; instead of a text also what else the pipeline takes for one.
             text_ids: what the opinions name their text by; None for its number.
             parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
-                `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`; of a model that knows no
-                names `targets=["battery life"]`, words of the texts, and `aspects=["price"]`, any words.
+                `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`; of a model that generates
+                `task`, `num_beams`, `abstain_below`; of a model that knows no names `targets=["battery life"]`, words
+                of the texts, and `aspects=["price"]`, any words.
         Raises:
             ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts.
             TypeError: for a parameter that the pipeline does not have.
@@ -102,9 +105,16 @@ class PredictorOfTerms(Predictor):
     pipeline_class = AspectTermSentimentPipeline
 
 
+class PredictorOfTuples(Predictor):
+    """Has a model generate aspect terms, opinion terms and labels."""
+
+    pipeline_class = AspectOpinionPipeline
+
+
 PREDICTORS: dict[type, type[Predictor]] = {
     AutoModelForSequenceClassification: PredictorOfQuestions,
     AutoModelForTokenClassification: PredictorOfTerms,
+    AutoModelForSeq2SeqLM: PredictorOfTuples,
 }
 
 

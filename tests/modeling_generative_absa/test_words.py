@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, RobertaTokenizer, T5Tokenizer
 
 from modeling_generative_absa import encode_words, split_words
 
@@ -82,6 +82,28 @@ def test_words_and_their_pieces(tokenizer):
     assert row["word_ids"] == [-1, 0, 2, 2, 2, 4, -1]
     assert (row["num_words"], row["truncated"]) == (5, False)
     assert row["attention_mask"] == [1] * 7
+
+
+@pytest.mark.parametrize("add_prefix_space", [False, True])
+def test_pieces_are_those_of_the_text_for_tokenizers_of_bytes(add_prefix_space):
+    """BART's, which has a word behind a blank as another piece than one inside of a word."""
+    pieces = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "a", "b", "\u0120", "\u0120a", "\u0120b", "ab", "\u0120ab"]
+    tokenizer = RobertaTokenizer(
+        vocab={piece: number for number, piece in enumerate(pieces)},
+        merges=[("\u0120", "a"), ("\u0120", "b"), ("a", "b"), ("\u0120a", "b")],
+        add_prefix_space=add_prefix_space,
+    )
+    row = encode_words(tokenizer, ["ab", "", "a", "ba"], 50, 64)
+    assert row["input_ids"] == tokenizer(" ab a ba").input_ids
+    assert row["word_ids"] == [-1, 0, 2, 3, 3, -1]
+
+
+def test_pieces_are_those_of_the_text_for_sentencepiece():
+    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -9.0), ("\u2581", -2.0), ("a", -3.0), ("b", -3.0)]
+    tokenizer = T5Tokenizer(vocab=[*pieces, ("\u2581a", -1.0), ("\u2581ab", -1.0)])
+    row = encode_words(tokenizer, ["ab", "", "a", "ba"], 50, 64)
+    assert row["input_ids"] == tokenizer("ab a ba").input_ids
+    assert row["word_ids"] == [0, 2, 3, 3, 3, -1]
 
 
 @pytest.mark.parametrize(("max_length", "num_words"), [(7, 3), (6, 2), (5, 2), (4, 2), (3, 1), (2, 0)])
