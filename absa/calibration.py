@@ -25,7 +25,8 @@ def fit_temperature(logits: np.ndarray, labels: Sequence[int]) -> float:
 
 
 def _least(cost: Callable[[float], float]) -> float:
-    """The temperature at which a cost is least. In 1/T a cross-entropy is convex: over log T it has no second valley."""
+    """The temperature at which a cost is least."""
+    # In 1/T a cross-entropy is convex, so that over log T it has no second valley.
     best = minimize_scalar(
         lambda log_temperature: cost(np.exp(log_temperature)), bounds=np.log(TEMPERATURES), method="bounded"
     )
@@ -94,9 +95,8 @@ def _helpful(
     temperatures = np.empty(num_rows)
     for part in np.array_split(every, FOLDS):
         temperatures[part] = fit(np.setdiff1d(every, part))
-    helps = all(
-        with_it < without for with_it, without in zip(errors(temperatures), errors(np.ones(num_rows)), strict=True)
-    )
+    pairs = zip(errors(temperatures), errors(np.ones(num_rows)), strict=True)
+    helps = all(calibrated < plain for calibrated, plain in pairs)
     return fit(every) if helps else 1.0
 
 

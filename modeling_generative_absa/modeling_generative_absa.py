@@ -320,7 +320,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
             options["logits_processor"] = LogitsProcessorList([*processors, *(options.get("logits_processor") or [])])
         if not any(options.get(name) for name in ("max_length", "max_new_tokens", "generation_config")):
             numbers = set(self.grammar.task_numbers(decoder_prompt_ids).tolist())
-            options["max_new_tokens"] = max(self.grammar.max_new_tokens(self.grammar.tasks[n]) for n in numbers)
+            most = max(self.grammar.max_new_tokens(self.grammar.tasks[number]) for number in numbers)
+            options["max_length"] = decoder_prompt_ids.shape[1] + most
         return super().generate(
             attention_mask=attention_mask,
             encoder_outputs=copy(encoder_outputs),  # whose tensors are replaced, for beams

@@ -222,9 +222,9 @@ class GenerationArguments(DataArguments):
     subtasks: list[str] = field(
         default_factory=lambda: ["aste"],
         metadata={
-            "help": "What is generated: targets (ate), opinions (ote), targets and labels (aesc), targets and opinions "
-            "(aope), all three (aste); or of a given target its label (alsc), its opinions (aoe) (default: aste). "
-            "The first of several chooses the checkpoint."
+            "help": "What is generated: targets (ate), opinions (ote), targets and labels (aesc), targets and "
+            "opinions (aope), all three (aste); or of a given target its label (alsc), its opinions (aoe) (default: "
+            "aste). The first of several chooses the checkpoint."
         },
     )
 

@@ -123,9 +123,8 @@ class Generation(Task):
             splits["train"], splits["validation"] = hold_out_texts(
                 splits["train"], validation_fraction, validation_seed
             )
-        found = {
-            one["label"] for rows in splits.values() for tuples in rows["tuples"] for one in tuples if "label" in one
-        }
+        all_tuples = [one for rows in splits.values() for tuples in rows["tuples"] for one in tuples]
+        found = {one.get("label") for one in all_tuples}
         feature = data["train"].features["tuples"].feature.get("label")
         return cls(splits, tuple(subtasks), [name for name in getattr(feature, "names", ()) if name in found])
 
@@ -198,12 +197,8 @@ class Generation(Task):
             if max(entry["word_ids"], default=-1) < 0 or (given is not None and given[1] > num_words):
                 num_lost += 1
                 continue
-            read = [
-                one
-                for one in rows["tuples"][number]
-                if all(one[span][1] <= num_words for span in SPANS if span in one)
-            ]
-            tuples = [WordTuple(**{"target": given, **one}) for one in read]
+            tuples = [WordTuple(**{"target": given, **one}) for one in rows["tuples"][number]]
+            tuples = [one for one in tuples if all(span[1] <= num_words for span in one[:2] if span is not None)]
             try:
                 entry["decoder_prompt_ids"], entry["labels"] = grammar.encode(subtask, tuples, given)
             except ValueError as error:
@@ -211,10 +206,9 @@ class Generation(Task):
             encoded.append(entry)
             rows_of.append([number])
         if num_cut or num_lost:
-            logger.warning(
-                "%s: the ends of %d sentences are cut at %d tokens or %d words; %d rows cannot be answered",
-                split, num_cut, tokenizer.model_max_length, config.max_words, num_lost,
-            )  # fmt: skip
+            cut_at = f"{tokenizer.model_max_length} tokens or {config.max_words} words"
+            told = "%s: the ends of %d sentences are cut at %s; %d rows cannot be answered"
+            logger.warning(told, split, num_cut, cut_at, num_lost)
         if split != "train":
             order = np.argsort([-len(entry["input_ids"]) for entry in encoded], kind="stable")
             encoded, rows_of = [encoded[entry] for entry in order], [rows_of[entry] for entry in order]
@@ -222,10 +216,8 @@ class Generation(Task):
 
     def trainer_options(self, arguments: GenerationArguments, tokenizer, training_arguments) -> dict[str, Any]:
         for name in ("r_drop", "label_smoothing_factor"):
-            if getattr(training_arguments, name):
-                raise ValueError(
-                    f"{name}={getattr(training_arguments, name)} is not for task=generation: leave it out"
-                )
+            if value := getattr(training_arguments, name):
+                raise ValueError(f"{name}={value} is not for task=generation: leave it out")
         return {"data_collator": CollatorOfSequences(tokenizer)}
 
     def answers(
@@ -263,12 +255,8 @@ class Generation(Task):
             gold, found = ([column[number] for number in own] for column in (rows["tuples"], answers.tuples))
             if subtask == "alsc":
                 asked = [(rows["id"][number], rows["target"][number]) for number in own]
-                of_subtask = alsc_scores(
-                    of_targets(asked, gold),
-                    of_targets(asked, found),
-                    label_names=self.label_names,
-                    bootstrap=bootstrap,
-                )
+                sides = (of_targets(asked, side) for side in (gold, found))
+                of_subtask = alsc_scores(*sides, label_names=self.label_names, bootstrap=bootstrap)
             else:
                 fields = SUBTASKS[subtask].found
                 invalid = [answers.are_invalid[number] for number in own]
