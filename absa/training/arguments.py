@@ -142,8 +142,8 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
     learning_rates: dict | str | None = field(
         default=None,
         metadata={
-            "help": "Peak learning rates of parts of the model, in place of the others: "
-            '\'{"lstm": 1e-3, "classifier": 1e-4}\' (default: none).'
+            "help": "Peak learning rates of modules of the model, in place of the others, and 0 for what is not "
+            'trained: \'{"lstm": 1e-3, "encoder.embeddings": 0}\' (default: none).'
         },
     )
     layer_decay: float = field(

@@ -41,6 +41,7 @@ from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
 from absa.tasks.registry import TASKS
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_arguments
+from absa.training.optimisation import freeze
 from absa.training.results import PROTOCOL, summarise, table, write_json
 from absa.training.trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
 from absa.word_vectors import words_and_vectors
@@ -140,6 +141,7 @@ def train_one(
     entries = {split: task.entries(split, arguments.data, tokenizer, model.config) for split in task.splits}
     training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
+    freeze(model, training_arguments.learning_rates)
     begin(model)
 
     def scores_of(split: str, predictions) -> dict[str, float]:
