@@ -54,6 +54,17 @@ def test_associations(run_here):
     assert all(float(row[heading.index("direct / fft")]) > 0 for row in rows)
 
 
+def test_questions(save_word_model, shared_dir: Path, run_here):
+    folders = [save_word_model("the soup was good"), save_word_model("bad", architecture="lstm")]
+    data_dir = shared_dir / "data" / "semeval2014"
+    printed = run_here("benchmarks/questions.py", *folders, "--data_dir", data_dir, "--rounds", "1")
+    assert printed.startswith("1120 questions about 600 texts, ")
+    heading, _, *rows = cells_of(printed)
+    assert [row[0] for row in rows] == list(map(str, folders))
+    assert int(rows[0][1]) > int(rows[1][1]) > 0
+    assert all(float(row[heading.index("questions a second")]) > 0 for row in rows)
+
+
 @pytest.mark.slow
 def test_memory(tiny_classifier, run_script):
     rows = cells_of(run_script("benchmarks/memory.py", tiny_classifier, "--megabytes", "1").stdout)
