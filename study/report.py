@@ -1,4 +1,4 @@
-"""Writes the tables of `docs/accuracy.md`, `docs/tagging.md` and the README, from what the study has found.
+"""Writes the tables of `docs/accuracy.md`, `tagging.md`, `scalar_mix.md` and of the README, from what the study found.
 
     python study/report.py
 
@@ -57,7 +57,10 @@ class ReportArguments:
 
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder with results.jsonl and analyses.json."})
     documents: list[Path] = field(
-        default_factory=lambda: [ROOT / "docs" / "accuracy.md", ROOT / "docs" / "tagging.md", ROOT / "README.md"],
+        default_factory=lambda: [
+            *(ROOT / "docs" / f"{name}.md" for name in ("accuracy", "tagging", "scalar_mix")),
+            ROOT / "README.md",
+        ],
         metadata={"help": "The documents with the tables."},
     )
 

@@ -1,4 +1,4 @@
-"""Fixtures of the scalar mix's tests: tiny models, whose weights are large enough for differences to show, and inputs."""
+"""Fixtures of the scalar mix's tests: tiny models with weights large enough for differences to show, and inputs."""
 
 from collections.abc import Callable
 

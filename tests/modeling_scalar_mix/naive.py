@@ -41,7 +41,9 @@ class NaiveMix:
         """R of one token from its states h_0 to h_L, (d,) each."""
         layers = [self.normalised(list(state)) for state in states]
         gamma = self.parameters["model.mix.gamma"][0]
-        return [gamma * sum(s * h for s, h in zip(self.shares(), of_layers, strict=True)) for of_layers in zip(*layers)]
+        shares = self.shares()
+        components = zip(*layers, strict=True)
+        return [gamma * sum(s * h for s, h in zip(shares, component, strict=True)) for component in components]
 
     def __call__(self, layers: list[torch.Tensor], ids: list[int]) -> torch.Tensor:
         """Logits (labels,) of a row, from its layers h_0 to h_L, (n, d) each, and the ids of its tokens."""
@@ -54,9 +56,7 @@ class NaiveMix:
 
     def linear(self, name: str, vector: list[torch.Tensor]) -> list[torch.Tensor]:
         weight, bias = self.parameters[f"{name}.weight"], self.parameters[f"{name}.bias"]
-        return [
-            sum(w * x for w, x in zip(row, vector, strict=True)) + b for row, b in zip(weight, bias, strict=True)
-        ]
+        return [sum(w * x for w, x in zip(row, vector, strict=True)) + b for row, b in zip(weight, bias, strict=True)]
 
     def loss(self, logits: list[torch.Tensor], labels: list[int]) -> torch.Tensor:
         """Mean cross-entropy, and the penalty of w."""

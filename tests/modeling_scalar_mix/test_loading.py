@@ -37,7 +37,14 @@ SMALL = {
     "intermediate_size": 24,
     "max_position_embeddings": 40,
 }
-DISTILBERT = {"vocab_size": 60, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 40}
+DISTILBERT = {
+    "vocab_size": 60,
+    "dim": 16,
+    "n_layers": 2,
+    "n_heads": 2,
+    "hidden_dim": 24,
+    "max_position_embeddings": 40,
+}
 ENCODERS = {  # the class that is saved, its configuration, the prefix of the encoder's weights in it
     "bert-masked_lm": (BertForMaskedLM, BertConfig(**SMALL), "bert."),
     "distilbert": (DistilBertModel, DistilBertConfig(**DISTILBERT), ""),
@@ -129,9 +136,12 @@ def test_neither_w_nor_gamma_decays_and_both_have_their_own_rate(tiny_bert: Path
         assert any(parameter is model.classifier.weight for parameter in decayed)
 
 
-def test_the_recipe_trains_and_answers(tiny_bert: Path, tiny_sentihood: Path, tmp_path: Path, repo_root: Path, run_here):
+def test_the_recipe_trains_and_answers(
+    tiny_bert: Path, tiny_sentihood: Path, tmp_path: Path, repo_root: Path, run_here
+):
     recipe = "configuration/recipes/semeval2014_scalar_mix.yaml"
-    assert yaml.safe_load((repo_root / recipe).read_text())["learning_rates"] == {"mix": 1e-3}
+    rates = yaml.safe_load((repo_root / recipe).read_text())
+    assert rates["new_learning_rate"] == pytest.approx(10 * rates["learning_rate"])
     options = ("--dataset", "sentihood", "--data_dir", tiny_sentihood, "--model_name_or_path", tiny_bert)
     options += ("--num_train_epochs", "4", "--learning_rate", "5e-3", "--bf16", "false", "--output_dir", tmp_path)
     run_here("examples/run_absa.py", recipe, *options)

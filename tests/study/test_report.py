@@ -14,7 +14,7 @@ import results
 RUNS = {name: {**grids.BUDGET, "dataset": "sentihood", "model_type": name} for name in ("bert", "cg_bert")}
 
 
-@pytest.mark.parametrize("name", ["docs/accuracy.md", "docs/tagging.md", "README.md"])
+@pytest.mark.parametrize("name", ["docs/accuracy.md", "docs/tagging.md", "docs/scalar_mix.md", "README.md"])
 def test_documents_have_the_figures_of_the_results_files(repo_root: Path, name: str):
     document = (repo_root / name).read_text(encoding="utf-8")
     assert report.TABLE.search(document)
@@ -52,7 +52,8 @@ def test_differences():
 
 def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
     table = results.read_results(grids.STUDY)
-    documents = [(repo_root / "docs" / name).read_text("utf-8") for name in ("accuracy.md", "tagging.md")]
+    pages = ("accuracy.md", "tagging.md", "scalar_mix.md")
+    documents = [(repo_root / "docs" / name).read_text("utf-8") for name in pages]
     places = {name for document in documents for _, name, _ in report.TABLE.findall(document)}
     by_name = {file.stem: grids.read_grid(file) for file in grids.GRIDS}
     assert places >= set(by_name)
