@@ -1,0 +1,1 @@
+"""Generative aspect-based sentiment analysis."""
