@@ -1,4 +1,4 @@
-"""Tuples as the tokens of a text model: targets to learn, and decoding that writes nothing but tuples of a sentence."""
+"""Tuples as tokens of a text model: targets to learn, and decoding that writes nothing but tuples of a sentence."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -58,7 +58,9 @@ class TextWriter:
         return self._pieces[text, is_first]
 
     def can_write(self, word: str) -> bool:
-        """Whether a word is read again as it was written, which unknown signs are not."""
+        """Whether a word is read again as it was written, which blanks and unknown signs are not."""
+        if word.split() != [word]:
+            return False
         read = {self.decode(self.pieces(word, is_first)).casefold() for is_first in (True, False)}
         return read == {word.casefold()}
 

@@ -1,6 +1,6 @@
 """Tuples of a sentence as text, for any AutoModelForSeq2SeqLM: prompts, targets, and the way back to spans of words.
 
-A target is `field: field; field: field`, with the fields of a tuple between two `; `, and `none` where there is no tuple.
+A target is `field: field; field: field`, with `; ` between two tuples, and `none` where there is no tuple.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -185,7 +185,7 @@ def distance(one: WordTuple) -> int:
 
 
 def occurrences(wanted: Sequence[str], words: Sequence[str]) -> list[Span]:
-    """Where some words stand in a sentence, one behind the other; in other cases, where they stand nowhere as given."""
+    """Where some words stand in a sentence, one behind the other; where they stand nowhere so, in whatever case."""
     for change in (str, str.casefold):
         sought, among, length = [change(word) for word in wanted], [change(word) for word in words], len(wanted)
         found = [(at, at + length) for at in range(len(words)) if length and among[at : at + length] == sought]
