@@ -74,6 +74,11 @@ class ScalarMixConfig(PreTrainedConfig):
         return self if self.encoder_config is None else self.encoder_config
 
     @property
+    def pad_token_id(self) -> int | None:
+        """Of the encoder."""
+        return getattr(self.encoder_config, "pad_token_id", None)
+
+    @property
     def max_position_embeddings(self) -> int:
         """The most tokens that the encoder reads."""
         return self.encoder_config.max_position_embeddings

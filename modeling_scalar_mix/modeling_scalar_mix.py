@@ -246,13 +246,17 @@ class ScalarMixModel(ScalarMixPreTrainedModel):
     ) -> torch.Tensor:
         """True at tokens that are neither padding nor special, (B, n); from inputs of `forward`."""
         given = input_ids if inputs_embeds is None else inputs_embeds
-        special = torch.tensor(self.config.special_token_ids or [], dtype=torch.long, device=given.device)
-        if inputs_embeds is None:
-            is_word = ~torch.isin(input_ids, special)
-        else:
-            of_special = self.get_input_embeddings()(special)  # (special tokens, d)
-            is_word = ~(inputs_embeds[:, :, None] == of_special).all(dim=-1).any(dim=-1)
-        return is_word if attention_mask is None else is_word & (attention_mask > 0)
+        is_word = torch.ones(given.shape[:2], dtype=torch.bool, device=given.device)
+        if attention_mask is not None:
+            is_word = attention_mask > 0
+        if self.config.special_token_ids:
+            special = torch.tensor(self.config.special_token_ids, device=given.device)
+            if inputs_embeds is None:
+                is_special = input_ids[..., None] == special  # (B, n, special tokens)
+            else:
+                is_special = (inputs_embeds[:, :, None] == self.get_input_embeddings()(special)).all(dim=-1)
+            is_word = is_word & ~is_special.any(dim=-1)
+        return is_word
 
     @torch.no_grad()
     def layer_weights(self, **inputs: torch.Tensor) -> dict[str, list[float] | float]:
