@@ -62,7 +62,7 @@ def learned(run: Path, texts: list[str]) -> dict:
 
 
 def main(arguments: LayersArguments):
-    numbers = {run.name: learned(run, arguments.texts) for run in arguments.runs}
+    numbers = {str(run): learned(run, arguments.texts) for run in arguments.runs}
     arguments.output_dir.mkdir(parents=True, exist_ok=True)
     plots.layers(numbers, arguments.output_dir)
     write_json(arguments.output_dir / "layers.json", numbers)

@@ -139,6 +139,6 @@ def layers(runs: Mapping[str, Mapping], folder: Path):
             panel.errorbar(range(len(mean)), mean, std, color=(DARK, LIGHT)[number % 2], label=run, **style)
         panel.set_title(name)
         panel.set_xlabel("layer (0: embeddings)")
-        panel.set_ylim(bottom=0)
-    axes[0].legend()
+    axes[0].set_ylim(bottom=0)  # of both, when both are drawn
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left")
     save(figure, folder, "layers")

@@ -142,16 +142,18 @@ def test_layers(mixed_run, tmp_path: Path, run_here):
     runs = mixed_run("learned", [0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]), mixed_run("last", None)
     printed = run_here("examples/paper/layers.py", *runs, "--output_dir", tmp_path / "figures")
     assert printed.splitlines() == [
-        *("learned: f1 50.0 (1.0)", "last: f1 50.0 (1.0)", f"figure and numbers: {tmp_path / 'figures'}"),
+        *(f"{run}: f1 50.0 (1.0)" for run in runs),
+        f"figure and numbers: {tmp_path / 'figures'}",
     ]
     assert (tmp_path / "figures" / "layers.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "figures" / "layers.svg").read_text()
     numbers = json.loads((tmp_path / "figures" / "layers.json").read_text())
-    assert numbers["learned"]["s"]["mean"] == pytest.approx([5 / 12, 7 / 24, 7 / 24])
-    assert numbers["learned"]["s"]["std"][0] == pytest.approx((1 / 2 - 1 / 3) / 2**0.5)
-    assert sum(numbers["learned"]["contribution"]["mean"]) == pytest.approx(1)
-    assert numbers["last"]["s"] == {"mean": [0, 0, 1], "std": [0, 0, 0]} == numbers["last"]["contribution"]
-    assert numbers["last"]["gamma"] == {"mean": 1, "std": 0}
+    learned, last = (numbers[str(run)] for run in runs)
+    assert learned["s"]["mean"] == pytest.approx([5 / 12, 7 / 24, 7 / 24])
+    assert learned["s"]["std"][0] == pytest.approx((1 / 2 - 1 / 3) / 2**0.5)
+    assert sum(learned["contribution"]["mean"]) == pytest.approx(1)
+    assert last["s"] == {"mean": [0, 0, 1], "std": [0, 0, 0]} == last["contribution"]
+    assert last["gamma"] == {"mean": 1, "std": 0}
 
 
 def test_layers_that_cannot_be_drawn(finished_run, tmp_path: Path, run_here):
