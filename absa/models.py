@@ -36,6 +36,7 @@ FAMILIES = {
     "global_context": "modeling_global_context",
     "af_lstm": "modeling_af_lstm",
     "pointer_absa": "modeling_generative_absa",
+    "scalar_mix": "modeling_scalar_mix",
 }
 for _package in FAMILIES.values():
     importlib.import_module(_package)
@@ -302,6 +303,11 @@ def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "mai
         tokenizer = AutoTokenizer.from_pretrained(backbone, revision=revision)
     check_tokenizer(f"model_name_or_path={backbone}", tokenizer, config)
     return tokenizer
+
+
+def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Ids of the special tokens that a tokenizer puts around and between the two texts of a pair."""
+    return sorted(set(tokenizer("", "")["input_ids"]))
 
 
 def load_model(

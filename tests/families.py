@@ -223,6 +223,18 @@ FAMILIES = [
         padding_sides=("right",),  # BART counts positions from the left
         name="pointer_absa-encoder-decoder",
     ),
+    Family(
+        **{**AF_LSTM, "model_type": "scalar_mix", "package": "modeling_scalar_mix"},
+        config={
+            **describe(CONTEXTS, LABELS),
+            "dense_size": 10,
+            "mix_l2": 0.1,
+            "special_token_ids": [2, 3],
+            "encoder_config": {"model_type": "bert", **TINY_BERT},
+        },
+        check_opinions=check_opinions_of_contexts,
+        parameters={"return_all": True},
+    ),
 ]
 
 # Builtins, modules and attributes that open files or sockets, start processes or run text as code.

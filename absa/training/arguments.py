@@ -49,7 +49,7 @@ class ModelArguments:
             "choices": list(FAMILIES),
             "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and "
             "BERT-single, one model for each context, without; af_lstm, over word vectors, is AF-LSTM and its "
-            "baselines.",
+            "baselines; scalar_mix reads a learned mix of all layers of any encoder.",
         },
     )
     model_name_or_path: str | None = field(

@@ -28,6 +28,7 @@ from transformers import EarlyStoppingCallback, PreTrainedModel, PreTrainedToken
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning
 from absa.models import (
+    added_tokens,
     build_config,
     classifier_of,
     load_model,
@@ -83,6 +84,8 @@ def build_on_backbone(
         revision=revision,
     )
     tokenizer = load_tokenizer(backbone, config, revision)
+    if getattr(config, "special_token_ids", ()) is None:
+        config.special_token_ids = added_tokens(tokenizer)
     model = load_model(backbone, config, model_arguments.attn_implementation, revision, task.auto_class)
     return model, tokenizer
 

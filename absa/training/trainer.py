@@ -140,6 +140,11 @@ class ABSATrainer(Seq2SeqTrainer):
         # The Trainer's own would group these rows by length too, and their predictions come back in that order.
         return SequentialSampler(eval_dataset)
 
+    def get_decay_parameter_names(self, model) -> list[str]:
+        """As the Trainer, without the parameters that a model exempts."""
+        exempt = getattr(model, "no_weight_decay", ())
+        return [name for name in super().get_decay_parameter_names(model) if not name.endswith(exempt)]
+
     def get_optimizer_cls_and_kwargs(self, args, model=None):
         optimizer, options = super().get_optimizer_cls_and_kwargs(args, model)
         decayed, weight_decay = self.get_decay_parameter_names(model), args.weight_decay
