@@ -318,7 +318,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         if constrained:
             processors = [GrammarLogitsProcessor(self.grammar, encoder_outputs.word_mask)]
             options["logits_processor"] = LogitsProcessorList([*processors, *(options.get("logits_processor") or [])])
-        if not any(options.get(name) for name in ("max_length", "max_new_tokens", "generation_config")):
+        has_length = any(options.get(name) for name in ("max_length", "max_new_tokens", "generation_config"))
+        if not has_length and self.generation_config.max_new_tokens is None:
             numbers = set(self.grammar.task_numbers(decoder_prompt_ids).tolist())
             options["max_new_tokens"] = max(self.grammar.max_new_tokens(self.grammar.tasks[n]) for n in numbers)
         return super().generate(
