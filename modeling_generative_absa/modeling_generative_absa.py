@@ -199,8 +199,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
 
     @property
     def grammar(self) -> Grammar:
-        """The index space, and the sequences that are legal in it."""
-        return self.model.embeddings.grammar
+        """The index space, and the sequences that are legal in it; fields of `config` may change these."""
+        return self.config.grammar
 
     def custom_pipelines(self) -> dict[str, dict]:
         """What the configuration says of pipelines."""

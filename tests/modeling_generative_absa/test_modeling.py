@@ -101,6 +101,17 @@ def test_without_the_grammar_anything_comes(make_model, make_batch):
     assert torch.equal(by_users, model.generate(**batch))
 
 
+@torch.no_grad()
+def test_what_is_legal_may_be_changed_in_a_loaded_model(make_model, make_batch):
+    model, batch = make_model("bart", tasks=["ate"]), make_batch()
+    spans = [one.target for row in model.generate(**batch).tolist() for one in model.grammar.parse(row).tuples]
+    assert max(end - start for start, end in spans) > 1
+    model.config.max_span, model.config.max_tuples = 1, 2
+    parsed = [model.grammar.parse(row) for row in model.generate(**batch).tolist()]
+    assert max(len(one.tuples) for one in parsed) == 2
+    assert {end - start for one in parsed for (start, end), *_ in one.tuples} == {1}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @torch.no_grad()
 def test_given_aspect_terms_are_a_prompt(make_model, make_batch, kind):
