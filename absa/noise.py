@@ -118,7 +118,10 @@ def corrupt(
     Raises:
         ValueError: a name is unknown, or the document has no words.
     """
-    if unknown := [name for name in (*orders, *weights) if name not in ORDERS | CORRUPTIONS]:
+    unknown = [
+        name for names, known in ((orders, ORDERS), (weights, CORRUPTIONS)) for name in names if name not in known
+    ]
+    if unknown:
         raise ValueError(f"{unknown[0]!r} is no noise: choose orders of {[*ORDERS]}, weights of {[*CORRUPTIONS]}")
     if not document.words:
         raise ValueError(f"document {document.id!r} has no words: leave it out")

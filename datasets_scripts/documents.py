@@ -20,7 +20,7 @@ RUN = 4
 
 
 def read_reviews(file: Path) -> list[list[str]]:
-    """The texts of the sentences of each review, in the XML format of SemEval-2015 and 2016 Task 5 and 12.
+    """The texts of the sentences of each review, in the XML format of SemEval-2015 Task 12 and 2016 Task 5.
 
     Raises:
         ValueError: the file is not in the format.

@@ -29,7 +29,7 @@ class PointerABSAConfig(PreTrainedConfig):
         order (`"aspect_first"` or `"opinion_first"`, defaults to `"aspect_first"`):
             Which of the two terms of a tuple is generated first; tuples are sorted by it.
         max_words (`int`, defaults to 256):
-            The most words of a sentence. All logits are this wide and the classes.
+            The most words of a sentence. Logits have a column for each of them, whatever the sentence.
         max_tuples (`int`, defaults to 16):
             The most tuples of a sentence.
         max_span (`int`, *optional*):

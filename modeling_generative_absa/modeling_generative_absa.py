@@ -199,8 +199,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
 
     @property
     def grammar(self) -> Grammar:
-        """The index space, and the sequences that are legal in it."""
-        return self.model.embeddings.grammar
+        """The index space, and the sequences that are legal in it; fields of `config` may change these."""
+        return self.config.grammar
 
     def custom_pipelines(self) -> dict[str, dict]:
         """What the configuration says of pipelines."""
@@ -318,7 +318,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         if constrained:
             processors = [GrammarLogitsProcessor(self.grammar, encoder_outputs.word_mask)]
             options["logits_processor"] = LogitsProcessorList([*processors, *(options.get("logits_processor") or [])])
-        if not any(options.get(name) for name in ("max_length", "max_new_tokens", "generation_config")):
+        has_length = any(options.get(name) for name in ("max_length", "max_new_tokens", "generation_config"))
+        if not has_length and self.generation_config.max_new_tokens is None:
             numbers = set(self.grammar.task_numbers(decoder_prompt_ids).tolist())
             most = max(self.grammar.max_new_tokens(self.grammar.tasks[number]) for number in numbers)
             options["max_length"] = decoder_prompt_ids.shape[1] + most

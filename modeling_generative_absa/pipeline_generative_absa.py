@@ -51,7 +51,8 @@ class AspectOpinionPipeline(Pipeline):
         "target_end": 16}, in characters, as an answer of "ate" has them; its words are taken whole. A list or tuple of
         these gives a list. Anything else that iterates (a column of `datasets`, a generator) gives an iterator, which
         reads ahead by some batches only; so does a map-style data set of PyTorch. Tables (DataFrames) are refused:
-        give a column of theirs. A text with nothing to read has no answers.
+        give a column of theirs. A text with nothing to read has no answers, nor has one whose aspect term stands in
+        what is not read.
 
     Parameters, at construction or in a call:
         task: one of the model's tasks, or of those whose fields one of them has: a model of "aste" answers "ate",

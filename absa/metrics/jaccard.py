@@ -70,7 +70,7 @@ def _spans(tuples: list[tuple[Span | None, ...]], place: int) -> list[Span]:
 
 def _sums_of_sentence(gold: list[Span], predicted: list[Span]) -> tuple[float, ...]:
     """Sizes of intersection and union, of positions and of spans; sum of J of the pairs, number of pairs and rest."""
-    positions = [{position for span in spans for position in range(*span)} for spans in (gold, predicted)]
+    union = _num_positions([*gold, *predicted])
     pairs = sorted(
         (-overlap, one, other)
         for one, other in product(range(len(gold)), range(len(predicted)))
@@ -83,13 +83,22 @@ def _sums_of_sentence(gold: list[Span], predicted: list[Span]) -> tuple[float, .
             free_predicted.remove(other)
             matched.append(-negative)
     return (
-        len(positions[0] & positions[1]),
-        len(positions[0] | positions[1]),
+        _num_positions(gold) + _num_positions(predicted) - union,
+        union,
         len(set(gold) & set(predicted)),
         len(set(gold) | set(predicted)),
         sum(matched),
         len(matched) + len(free_gold) + len(free_predicted),
     )
+
+
+def _num_positions(spans: list[Span]) -> int:
+    """How many positions are in one or more of the spans."""
+    number = reached = 0
+    for start, end in sorted(spans):
+        number += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return number
 
 
 def _overlap(one: Span, other: Span) -> float:

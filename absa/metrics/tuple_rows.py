@@ -12,6 +12,7 @@ from absa.metrics.rows import is_sequence, is_text, join_by_id, rows_by_id, shor
 
 SPANS = ("target", "opinion")
 FIELDS = (*SPANS, "aspect", "label")
+LONGEST = 2**31  # of a text; spans beyond are no spans
 
 Value = tuple[int, int] | str
 
@@ -51,15 +52,18 @@ def _checked_value(place: str, one: Mapping[str, Any], field: str, is_optional: 
         return None
     if field not in SPANS:
         if not is_text(value) or not value:
-            raise ValueError(f"{place}: {shorten(one)} has {field}={shorten(value)}: give a string.")
+            raise ValueError(f"{place} has {field}={shorten(value)}: give a string.")
         return value
-    is_pair = is_sequence(value) and len(value) == 2 and all(isinstance(n, Integral) for n in value)
-    if not is_pair or not 0 <= value[0] < value[1]:
+    is_pair = is_sequence(value) and len(value) == 2 and all(map(_is_whole, value))
+    if not is_pair or not 0 <= value[0] < value[1] < LONGEST:
         raise ValueError(
-            f"{place}: {shorten(one)} has {field}={shorten(value)}: give a span [start, end), two whole numbers with "
-            "0 <= start < end."
+            f"{place} has {field}={shorten(value)}: give a span [start, end), two whole numbers with 0 <= start < end."
         )
     return int(value[0]), int(value[1])
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def check_sides(gold: Sequence, predicted: Sequence) -> None:

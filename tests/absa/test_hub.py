@@ -226,7 +226,7 @@ def test_the_digests_are_the_smallest_of_the_data(shared_dir):
         ("dataset", "{csv}", "d", "repo_id=d: give the user or organisation too, USER/d"),
         ("dataset", "{csv}", "alice/white space", "alice/white space"),
         ("dataset", "{csv}", "alice/d", "license is not given: name the licence of the data"),
-        ("metric", "sentihod", "alice/s", "module='sentihod' is no metric of this package: give one of absa, aspect_"),
+        ("metric", "sentihod", "alice/s", "module='sentihod' is no metric of this package: give one of absa, alsc, "),
     ],
 )
 def test_errors(data_folder: Path, tiny_bert: Path, refusal, kind, folder, repo_id, message):

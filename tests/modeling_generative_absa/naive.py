@@ -61,8 +61,7 @@ def scores(model, input_ids: list[int], word_ids: list[int], sequence: list[int]
     encoder = base.backbone if config.has_small_decoder else base.backbone.encoder
     h = list(encoder(torch.tensor([input_ids])).last_hidden_state[0])
     e = list(base.backbone.get_input_embeddings()(torch.tensor(input_ids)))
-    how = {"encoder": "mean", "encoder_decoder": "first"}["encoder" if config.has_small_decoder else "encoder_decoder"]
-    how = config.pointer_pooling or how
+    how = config.pointer_pooling or ("mean" if config.has_small_decoder else "first")
     mixed = []
     for state, embedding in zip(h, e, strict=True):
         if config.pointer_mlp:

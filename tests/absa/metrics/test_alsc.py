@@ -77,7 +77,7 @@ def test_intervals_are_of_sentences():
     [
         (["positive"], ["good"], "predicted[0] has the label 'good': use one of ['positive', 'negative', 'neutral']."),
         (["conflict"], ["positive"], "gold[0] has the label 'conflict': use one of"),
-        ([None], ["positive"], "gold[0]: {'label': None, 'target': [0, 1]} has label=None: give a string."),
+        ([None], ["positive"], "gold[0] has label=None: give a string."),
         ([], [], "gold has no targets: a score needs at least one."),
     ],
 )

@@ -64,7 +64,7 @@ def test_intervals():
     [
         ({"fields": ["label"]}, "fields=['label']: name one or more of target, opinion, each once."),
         ({"gold": []}, "gold has 0 sentences and predicted 1"),
-        ({"gold": [[{"target": [3, 2]}]]}, "gold[0]: {'target': [3, 2]} has target=[3, 2]: give a span"),
+        ({"gold": [[{"target": [3, 2]}]]}, "gold[0] has target=[3, 2]: give a span"),
     ],
 )
 def test_bad_input(arguments, told):

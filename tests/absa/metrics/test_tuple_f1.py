@@ -249,7 +249,7 @@ def test_intervals():
         ({"predicted": "x"}, "predicted='x' (str): give a list of lists of tuples."),
         ({"predicted": [A]}, "predicted[0]={'label': 'positive', 'opinion': [2, 4], 'target': [0, 1]} (dict): give a"),
         ({"predicted": [[[0, 1]]]}, "predicted[0]=[[0, 1]] (list): give a list of dicts with target, opinion, label"),
-        ({"gold": [[{**A, "label": None}]]}, "gold[0]: {'label': None, "),
+        ({"gold": [[{**A, "label": None}]]}, "gold[0] has label=None: give a string."),
         ({"gold": [[{**A, "target": [1, 1]}]]}, "has target=[1, 1]: give a span [start, end), two whole numbers"),
         ({"gold": [[{**A, "target": [0.0, 1]}]]}, "has target=[0.0, 1]: give a span"),
         ({"gold": [[{**A, "opinion": "food"}]]}, "has opinion='food': give a span"),
