@@ -6,9 +6,10 @@ from typing import ClassVar, Literal
 from transformers import AutoConfig
 from transformers.configuration_utils import PreTrainedConfig, strict  # huggingface_hub's, as Transformers has it
 
-from .grammar_generative_absa import TASKS, Grammar
+from .grammar_generative_absa import END, START, TASKS, Grammar
 
 LABELS = ("positive", "negative", "neutral")
+SPECIAL_INDICES = {"bos_token_id": START, "decoder_start_token_id": START, "eos_token_id": END, "pad_token_id": END}
 OF_SMALL_DECODER = ("decoder_layers", "decoder_heads", "decoder_dropout", "decoder_input", "slot_embeddings")
 
 
@@ -90,10 +91,10 @@ class PointerABSAConfig(PreTrainedConfig):
     word_splitting: Literal["english", "whitespace", "characters"] = "english"
     calibration_temperature: float | int = 1.0
     is_encoder_decoder: bool = True
-    bos_token_id: int | None = 0
-    decoder_start_token_id: int | None = 0
-    eos_token_id: int | None = 1
-    pad_token_id: int | None = 1
+    bos_token_id: int | None = START
+    decoder_start_token_id: int | None = START
+    eos_token_id: int | None = END
+    pad_token_id: int | None = END
 
     def __post_init__(self, **kwargs):
         if isinstance(self.backbone_config, dict):

@@ -9,7 +9,7 @@ from transformers import MODEL_MAPPING, AutoConfig, AutoModel
 from transformers.configuration_utils import PreTrainedConfig
 from transformers.modeling_utils import PreTrainedModel
 
-from .configuration_generative_absa import PointerABSAConfig
+from .configuration_generative_absa import SPECIAL_INDICES, PointerABSAConfig
 
 OF_THE_FILE = ("cache_dir", "force_download", "local_files_only", "proxies", "revision", "subfolder", "token")
 AUTO_MAP = {
@@ -108,6 +108,10 @@ class PointerPreTrainedModel(PreTrainedModel):
         """
         self.config.auto_map = dict(AUTO_MAP)
         self.config.custom_pipelines = self.custom_pipelines()
+        # A Trainer puts a tokenizer's in their place, which are no indices that are generated.
+        self.config.update(SPECIAL_INDICES)
+        if getattr(self, "generation_config", None) is not None:
+            self.generation_config.update(**SPECIAL_INDICES)
         super().save_pretrained(save_directory, *args, **kwargs)
 
     def custom_pipelines(self) -> dict[str, dict]:

@@ -17,7 +17,7 @@ from transformers.modeling_outputs import Seq2SeqLMOutput, Seq2SeqModelOutput
 from transformers.utils import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
-from .configuration_generative_absa import PointerABSAConfig
+from .configuration_generative_absa import SPECIAL_INDICES, PointerABSAConfig
 from .decoder_generative_absa import IndexEmbeddings, PointerScores, PointerStates, pooling_weights, small_decoder
 from .grammar_generative_absa import END, START, TASKS, Grammar, GrammarLogitsProcessor
 from .loading_generative_absa import PointerPreTrainedModel, backbone_options
@@ -325,10 +325,10 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
             options["max_length"] = decoder_prompt_ids.shape[1] + most
         return super().generate(
             attention_mask=attention_mask,
+            **{**SPECIAL_INDICES, **options},
             encoder_outputs=copy(encoder_outputs),  # whose tensors are replaced, for beams
             decoder_input_ids=decoder_prompt_ids,
             decoder_prompt_ids=decoder_prompt_ids,
-            **options,
         )
 
     @torch.no_grad()
@@ -336,10 +336,8 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         self,
         sequences: torch.Tensor,
         decoder_prompt_ids: torch.Tensor,
-        encoder_outputs: PointerEncoderOutput | None = None,
+        encoder_outputs: PointerEncoderOutput,
         attention_mask: torch.Tensor | None = None,
-        input_ids: torch.Tensor | None = None,
-        word_ids: torch.Tensor | None = None,
         temperature: float = 1.0,
     ) -> torch.Tensor:
         """Log-probabilities among the legal indices, at each step behind the prompt.
@@ -350,8 +348,6 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         Returns:
             (B, T, V), in float32 or more
         """
-        if encoder_outputs is None:
-            encoder_outputs = self.model.encode(input_ids, attention_mask, word_ids)
         length = decoder_prompt_ids.shape[1]
         logits = self(
             attention_mask=attention_mask,

@@ -214,6 +214,37 @@ def finished_tagger(tmp_path_factory, tiny_bert: Path, tiny_laptop14: Path, run_
 
 
 @pytest.fixture(scope="session")
+def tiny_aste(tmp_path_factory) -> Path:
+    """Sixteen sentences a split in the format of ASTE-Data-V2, with one or two triplets each."""
+    folder = tmp_path_factory.mktemp("tiny_aste")
+    (folder / "14res").mkdir()
+    for number, split in enumerate(("train", "dev", "test")):
+        lines = []
+        for i in range(16):
+            word, (_, sentiment) = list(OPINIONS.items())[(i + number) % 8]
+            text, triplets = f"{split} {i} the price is {word}", [([3], [5], sentiment[:3].upper())]
+            if i % 2:
+                text += " but location nice"
+                triplets.append(([7], [8], "POS"))
+            lines.append(f"{text}####{triplets}")
+        (folder / "14res" / f"{split}_triplets.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished_generator(tmp_path_factory, tiny_bert: Path, tiny_aste: Path, run_script) -> Path:
+    """A run of a pointer model."""
+    folder = tmp_path_factory.mktemp("finished_generator") / "run"
+    words = ("configuration/recipes/aste_14res_minilm.yaml", "--model_name_or_path", tiny_bert)
+    words += ("--config_overrides", "decoder_layers=1,decoder_heads=4,mlp_dropout=0,decoder_dropout=0")
+    words += ("--data_dir", tiny_aste, "--learning_rate", "3e-3", "--new_learning_rate", "3e-3", "--bf16", "false")
+    words += ("--learning_rates", "{}", "--max_steps", "120", "--eval_strategy", "steps", "--eval_steps", "60")
+    words += ("--save_strategy", "steps", "--save_steps", "60")
+    run_script("examples/run_absa.py", *words, "--output_dir", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def tiny_sentihood(tmp_path_factory) -> Path:
     """Sixteen sentences a split in SentiHood's format, one opinion word each."""
     folder = tmp_path_factory.mktemp("tiny_sentihood")

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -157,9 +157,16 @@ class Generation(Task):
             )
         return {"": self}
 
+    def with_labels(self, label_names: list[str]) -> "Generation":
+        same = sorted(label_names) == sorted(self.label_names)
+        return replace(self, label_names=label_names) if same else self
+
     def described(self, arguments: GenerationArguments) -> dict[str, Any]:
-        labels = dict(enumerate(self.label_names)) or {0: "none"}
-        return {"tasks": list(self.subtasks), "id2label": labels, "label2id": {v: k for k, v in labels.items()}}
+        fields = {"tasks": list(self.subtasks)}
+        if self.label_names:
+            fields["id2label"] = dict(enumerate(self.label_names))
+            fields["label2id"] = {name: number for number, name in enumerate(self.label_names)}
+        return fields
 
     @staticmethod
     def on_card(config: PreTrainedConfig) -> dict[str, Any]:

@@ -173,11 +173,15 @@ class ABSATrainer(Seq2SeqTrainer):
 
     def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None, **options):
         """As the Trainer; of what a model generates also the log-probabilities of all that could have come."""
-        loss, answers, labels = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
-        if self.args.predict_with_generate and answers is not None:
-            asked = {name: value for name, value in self._prepare_inputs(inputs).items() if name != "labels"}
-            answers = answers, self.model.log_probabilities(answers, **asked)
-        return loss, answers, labels
+        if not self.args.predict_with_generate:
+            return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
+        inputs = self._prepare_inputs(inputs)
+        prompts, mask = inputs["decoder_prompt_ids"], inputs["attention_mask"]
+        with torch.no_grad():  # once for the loss, the answers and their probabilities
+            encoded = self.model.base_model.encode(inputs["input_ids"], mask, inputs["word_ids"])
+        inputs = {**inputs, "encoder_outputs": encoded}
+        loss, sequences, labels = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
+        return loss, (sequences, self.model.log_probabilities(sequences, prompts, encoded, mask)), labels
 
     def _save_rng_state(self, output_dir):
         """As the Trainer. All processes have written then, and trainer_state.json is the last file of a checkpoint."""
