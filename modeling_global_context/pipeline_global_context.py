@@ -54,6 +54,9 @@ def encode_words(tokenizer, words: Sequence[str], max_length: int) -> dict[str, 
     """
     # Pairs of surrogates as one character, lone ones as U+FFFD: JSON can hold them, but a tokenizer takes none.
     kept = [word.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for word in words[:max_length]]
+    # With the blank before it, which is a part of a word's first token for RoBERTa: without the blank that model would
+    # read the insides of words.
+    kept = [f" {word}" if word.strip() else word for word in kept]
     encoded = tokenizer(kept, is_split_into_words=True, truncation=True, max_length=max_length)
     overflowing = encoded.encodings[0].overflowing
     if overflowing:

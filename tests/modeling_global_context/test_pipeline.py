@@ -10,7 +10,13 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from torch.utils.data import Dataset
-from transformers import AutoTokenizer, BertConfig, PreTrainedTokenizerFast, TokenClassificationPipeline
+from transformers import (
+    AutoTokenizer,
+    BertConfig,
+    PreTrainedTokenizerFast,
+    RobertaTokenizer,
+    TokenClassificationPipeline,
+)
 
 from modeling_global_context import (
     AspectTermSentimentPipeline,
@@ -85,6 +91,18 @@ def test_a_target_is_what_stands_at_its_place(pipes, text, decoding):
             assert text[answer["target_start"] : answer["target_end"]] == answer["target"] != ""
             assert before <= answer["target_start"]
             before = answer["target_end"]
+
+
+def test_words_of_byte_level_tokenizers_stand_behind_a_blank():
+    """RoBERTa's tokenizer, which adds no blank to words that are handed over one by one."""
+    vocabulary = {token: number for number, token in enumerate(["<s>", "</s>", "<pad>", "<unk>", "<mask>"])}
+    for token in [*"Ġsoup", "Ġs", "ou", "Ġsou", "Ġsoup", "so", "sou", "soup"]:
+        vocabulary.setdefault(token, len(vocabulary))
+    merges = [("Ġ", "s"), ("o", "u"), ("Ġs", "ou"), ("Ġsou", "p"), ("s", "ou"), ("sou", "p")]
+    tokenizer = RobertaTokenizer(vocab=vocabulary, merges=merges)
+    encoded = encode_words(tokenizer, ["soup", "soup"], 16)
+    assert tokenizer.convert_ids_to_tokens(encoded["input_ids"]) == ["<s>", "Ġsoup", "Ġsoup", "</s>"]
+    assert encoded["word_mask"] == [0, 1, 1, 0]
 
 
 @pytest.mark.parametrize("decoding", ["constrained", "greedy"])
