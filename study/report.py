@@ -24,7 +24,7 @@ from results import read_analysis, read_results
 ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
-PAGES = ("accuracy", "tagging", "af_lstm", "scalar_mix")
+PAGES = ("accuracy", "tagging", "af_lstm", "scalar_mix", "generative")
 MAIN_SCORES = {
     "sentihood": {
         "strict_accuracy": "strict accuracy",
@@ -49,6 +49,15 @@ MAIN_SCORES = {
     },
     "conll": {"f1": "F1", "precision": "precision", "recall": "recall", "strict_f1": "strict F1"},
     "conllu": {"accuracy": "accuracy"},
+    "aste_v2": {
+        "f1": "F1",
+        "precision": "precision",
+        "recall": "recall",
+        "aope_f1": "AOPE F1",
+        "aesc_f1": "AESC F1",
+        "ate_f1": "ATE F1",
+        "ote_f1": "OTE F1",
+    },
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
 
