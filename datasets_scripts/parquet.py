@@ -18,6 +18,7 @@ COLUMNS = {
     "aspect": (ClassLabel,),
     "label": (ClassLabel,),
 }
+PLACES = ("target_start", "target_end")  # of targets that are words of their text, as characters; null elsewhere
 TAGGED_COLUMNS = {"id": (Value,), "text": (Value,), "tokens": (Value,), "tags": (ClassLabel,)}  # lists, the last two
 TUPLE_COLUMNS = ("id", "text", "words", "offsets", "tuples")
 CLASSES = ("target", "aspect", "label", "tags", "tuples")
@@ -49,7 +50,8 @@ def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
 
 def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
     """The standard columns of a folder of parquet files, or of a data set of the Hub: those of tagged sentences where
-    there is a column of tags, and those of `TuplesBuilder` where there is a column of tuples.
+    there is a column of tags, and those of `TuplesBuilder` where there is a column of tuples. Targets keep their
+    places (`target_start`, `target_end`) where all splits have them.
 
     Raises:
         ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, a column
@@ -86,7 +88,22 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
             _check_column(f"{name}, split {split!r}, column {column!r}", rows, column, types)
         if is_tagged:
             _check_lengths(f"{name}, split {split!r}", rows)
-    return splits.select_columns(list(columns))
+    has_places = not is_tagged and all(set(PLACES) <= set(rows.column_names) for rows in splits.values())
+    if has_places:
+        for split, rows in splits.items():
+            _check_places(f"{name}, split {split!r}", rows)
+    return splits.select_columns([*columns, *(PLACES if has_places else ())])
+
+
+def _check_places(place: str, rows: Dataset) -> None:
+    """Each target stands where the row says."""
+    columns = (rows[name] for name in ("text", "target", *PLACES))
+    for number, (text, target, start, end) in enumerate(zip(*columns, strict=True)):
+        if (start is None) != (end is None) or (start is not None and text[start:end] != target):
+            raise ValueError(
+                f"{place}, row {number}: text[{start}:{end}] is not the target {quoted(target)}; correct target_start "
+                "and target_end, or leave both empty"
+            )
 
 
 def _check_classes(file: str, first_of: dict[str, tuple[str, object]]) -> None:
