@@ -36,9 +36,12 @@ def answers_of(
     split: str,
     arguments: DataArguments,
     batch_size: int,
+    **generation: Any,
 ) -> Any:
     """What a model answers to the rows of a split, see `Task.answers`.
 
+    Args:
+        generation: how a model that generates does it, see its `generate`.
     Raises:
         ValueError: if the data asks for something that the model does not know.
     """
@@ -59,4 +62,4 @@ def answers_of(
         )
         collator = task.trainer_options(arguments, tokenizer, options)["data_collator"]
         trainer = ABSATrainer(model, options, data_collator=collator, processing_class=tokenizer)
-        return task.answers(split, entries, trainer.predict(entries.dataset).predictions)
+        return task.answers(split, entries, trainer.predict(entries.dataset, **generation).predictions)
