@@ -44,16 +44,8 @@ for _package in FAMILIES.values():
 # Fields of a configuration that belong to a checkpoint's own head or file, not to what is built on it.
 OF_THE_FILE = ("model_type", "architectures", "auto_map", "transformers_version", "num_contexts")
 OF_THE_HEAD = ("num_labels", "problem_type", "id2label", "label2id")
-NOT_OVERRIDDEN = {
-    *OF_THE_FILE,
-    *OF_THE_HEAD,
-    "encoder_config",
-    "backbone_config",
-    "dtype",
-    "is_encoder_decoder",
-    "return_dict",
-    "output_attentions",
-}
+OF_TRANSFORMERS = ("dtype", "is_encoder_decoder", "return_dict", "output_attentions")
+NOT_OVERRIDDEN = {*OF_THE_FILE, *OF_THE_HEAD, *OF_TRANSFORMERS, "encoder_config", "backbone_config"}
 LAYER = re.compile(r"\bencoder\.layer\.(\d+)\.")
 
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -166,6 +167,26 @@ def make_tagger(tiny_bert: Path, tmp_path_factory) -> Callable[..., Path]:
 def tiny_tagger(make_tagger) -> Path:
     """A checkpoint of a tagger of aspect terms."""
     return make_tagger(labels_of("BIEOS", ["POS", "NEG", "NEU"]))
+
+
+@pytest.fixture(scope="session")
+def make_generator(tiny_bert: Path, tmp_path_factory) -> Callable[..., Path]:
+    """A checkpoint of a pointer model as if trained, to the eye: it finds something in most texts."""
+
+    def make(*tasks: str) -> Path:
+        described = {"tasks": list(tasks), "max_tuples": 3, "initializer_range": 0.2}
+        config = models.build_config("pointer_absa", str(tiny_bert), described, overrides="decoder_heads=4")
+        torch.manual_seed(0)
+        model = models.load_model(str(tiny_bert), config, "sdpa", auto_class=AutoModelForSeq2SeqLM)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += 0.1 * torch.randn_like(parameter)
+        folder = tmp_path_factory.mktemp("generator")
+        model.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
+        return folder
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -170,12 +170,13 @@ class Generation(Task):
 
     @staticmethod
     def on_card(config: PreTrainedConfig) -> dict[str, Any]:
-        """Also `fields`, what an answer has, and `is_given`, whether the first task asks about an aspect term."""
+        """Also `finds`, in words, what each task finds, and `fields`, what an answer to the first one has."""
         example = "The battery life is great, but the keyboard is not."
         about = {
             "example": example,
             "task_name": "Aspect-based sentiment analysis",
             "tags": ["aspect-based-sentiment-analysis", "sentiment-analysis", *config.tasks],
+            "finds": {task: TASKS[task].words for task in config.tasks},
             "fields": list(TASKS[config.tasks[0]].fields),
         }
         if TASKS[config.tasks[0]].is_given:

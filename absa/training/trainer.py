@@ -181,6 +181,8 @@ class ABSATrainer(Seq2SeqTrainer):
             encoded = self.model.base_model.encode(inputs["input_ids"], mask, inputs["word_ids"])
         inputs = {**inputs, "encoder_outputs": encoded}
         loss, sequences, labels = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
+        # The Trainer pads short ones to 20 indices, more than a model of short answers has positions for.
+        sequences = sequences[:, : self.model.config.max_target_length]
         return loss, (sequences, self.model.log_probabilities(sequences, prompts, encoded, mask)), labels
 
     def _save_rng_state(self, output_dir):

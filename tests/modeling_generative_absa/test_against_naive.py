@@ -26,6 +26,8 @@ def test_the_model_is_what_the_loops_say(make_model, make_batch, naive, name):
     backbone, task, changes = CASES[name]
     model = make_model(backbone, tasks=["aesc", "ote"] if task == "several" else [task], **changes).double()
     batch = make_batch()
+    # T5's attention is normalised in float32, in older releases of Transformers also where the model is in float64.
+    rtol, atol = (1e-5, 1e-6) if backbone == "t5" else (1e-7, 1e-10)
     prompts, targets = SEQUENCES[task]
     prompts = prompts if isinstance(prompts[0], list) else [prompts] * 3
     width = max(map(len, targets))
@@ -52,13 +54,13 @@ def test_the_model_is_what_the_loops_say(make_model, make_batch, naive, name):
             expected = torch.full_like(logits, torch.finfo(logits.dtype).min)
             for index, score in by_index.items():
                 expected[index] = score
-            torch.testing.assert_close(logits, expected, rtol=1e-9, atol=1e-9)
+            torch.testing.assert_close(logits, expected, rtol=rtol / 100, atol=10 * atol)
         total, count = total + naive.loss_of(found, target), count + len(target)
     (total / count).backward()
-    torch.testing.assert_close(outputs.loss, total / count)
+    torch.testing.assert_close(outputs.loss, total / count, rtol=rtol, atol=atol)
     for key, parameter in model.named_parameters():
         expected = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
         found = torch.zeros_like(parameter) if gradients[key] is None else gradients[key]
-        torch.testing.assert_close(found, expected, rtol=1e-7, atol=1e-10, msg=lambda m, key=key: f"{key}: {m}")
+        torch.testing.assert_close(found, expected, rtol=rtol, atol=atol, msg=lambda m, key=key: f"{key}: {m}")
     learned = [key for key, gradient in gradients.items() if gradient is not None and gradient.abs().max() > 0]
     assert len(learned) > 0.9 * len(gradients)

@@ -217,3 +217,24 @@ def test_a_run_learns_and_its_model_answers(finished_generator: Path, tiny_aste:
     assert written.to_json() == expected.to_json()
     with pytest.raises(ValueError, match=r"has the labels .*, the data \[\]: give the data .* --subtasks"):
         run_here("examples/evaluate_checkpoint.py", seed, *words, "--subtasks", "ate")
+
+
+@pytest.mark.parametrize("subtask", ["alsc", "aoe"])
+def test_a_run_of_given_targets(subtask: str, tiny_bert: Path, tiny_aste: Path, tmp_path: Path, run_here):
+    words = (f"configuration/recipes/{subtask}_14res_minilm.yaml", "--model_name_or_path", tiny_bert)
+    words += ("--config_overrides", "decoder_layers=1,decoder_heads=4", "--data_dir", tiny_aste, "--bf16", "false")
+    words += ("--learning_rate", "3e-3", "--learning_rates", "{}", "--num_train_epochs", "1")
+    run_here("examples/run_absa.py", *words, "--output_dir", tmp_path / "run")
+    seed = tmp_path / "run" / "seed-42"
+    rows = pd.read_parquet(seed / "test_tuples.parquet")
+    assert len(rows) == 24, "one for each target"
+    read = absa.load(str(seed), targets=["price", "location"])
+    for _, of_sentence in rows.groupby("id"):
+        words = of_sentence["words"].iloc[0]
+        predicted = [
+            (target[0], one["label"] or " ".join(words[slice(*one["opinion"])]))
+            for target, tuples in zip(of_sentence["target"], of_sentence["predicted"], strict=True)
+            for one in tuples
+        ]
+        places = {"price": 3, "location": 7}
+        assert [(places[one.target], one.label or one.opinion) for one in read(" ".join(words))] == predicted
