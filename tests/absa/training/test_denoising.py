@@ -227,7 +227,7 @@ def test_long_documents_go_on_in_another(parsed, tiny_bert: Path):
 
 def test_masks_of_tokenizers(tiny_bert: Path, tiny_t5: Path):
     for folder, mask in ((tiny_bert, "[MASK]"), (tiny_t5, "<extra_id_0>")):
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, model_max_length=20)
         assert mask_of(tokenizer) == mask
         row = Restoring(tokenizer, mask, 20).row(["soup", mask, "was"], ["soup", "tea", "was"])
         assert row["input_ids"].count(tokenizer.convert_tokens_to_ids(mask)) == 1
@@ -243,7 +243,7 @@ def test_what_is_saved_has_no_head_and_has_learnt(denoised: Path, parsed, tiny_b
     assert results["documents"] == 6
     assert results["steps"] == 90
     held_out = results["held_out"]
-    assert held_out["after"]["loss_per_token"] < held_out["before"]["loss_per_token"] - 1
+    assert held_out["after"]["loss_per_token"] < held_out["before"]["loss_per_token"] - 0.5
     assert held_out["after"]["tokens"] == held_out["before"]["tokens"] > 10
     assert not list(denoised.glob("checkpoint-*"))
 
@@ -275,10 +275,6 @@ def test_fine_tuning_starts_from_what_is_saved(denoised: Path, data_dir: Path, t
         torch.testing.assert_close(tuned[name], started[name], atol=0.02, rtol=0)
 
 
-class Killed(Exception):
-    pass
-
-
 def test_a_run_that_was_stopped_goes_on(data_dir: Path, tiny_bert: Path, tmp_path: Path, run_here, monkeypatch):
     words = (RECIPE, "--data_dir", data_dir, "--model_name_or_path", tiny_bert, *QUICK, "--num_train_epochs", "3")
     step, count = DenoisingTrainer.training_step, 0
@@ -287,12 +283,12 @@ def test_a_run_that_was_stopped_goes_on(data_dir: Path, tiny_bert: Path, tmp_pat
         nonlocal count
         count += 1
         if count == 7:
-            raise Killed
+            raise KeyboardInterrupt
         return step(self, *arguments, **options)
 
     run_here("examples/denoise.py", *words, "--output_dir", tmp_path / "whole")
     monkeypatch.setattr(DenoisingTrainer, "training_step", killed_at_the_seventh)
-    with pytest.raises(Killed):
+    with pytest.raises(KeyboardInterrupt):
         run_here("examples/denoise.py", *words, "--output_dir", tmp_path / "killed")
     run_here("examples/denoise.py", *words, "--output_dir", tmp_path / "killed")
     whole, killed = (tmp_path / name / "seed-42" for name in ("whole", "killed"))
@@ -324,13 +320,13 @@ def test_pointers_over_t5_have_no_head_to_train(parsed, tiny_t5: Path, tmp_path:
 
 
 def test_bad_input(parsed, tiny_bert: Path, tmp_path: Path, run_here):
-    with pytest.raises(ValueError, match="texts has a.xml twice: give each file a name of its own"):
+    with pytest.raises(ValueError, match=r"texts has a\.xml twice: give each file a name of its own"):
         parsed(tiny_bert, "--texts", "x/a.xml", "y/a.xml")
+    arguments, _, task = parsed(tiny_bert, "--r_drop", "true")
     with pytest.raises(ValueError, match="r_drop=True is not for task=generation"):
-        arguments, _, task = parsed(tiny_bert, "--r_drop", "true")
         denoising.train_one(tmp_path, 1, task, Corpus([], [], {}), "choice", arguments, list)
+    arguments, _, task = parsed(tiny_bert)
     with pytest.raises(ValueError, match="no text is left of train: give --texts that are not held out"):
-        arguments, _, task = parsed(tiny_bert)
         denoising.train_one(tmp_path, 1, task, Corpus([], [], {"train": {}}), "choice", arguments, list)
     with pytest.raises(ValueError, match="task=classification writes nothing: denoising is for --task generation"):
         run_here("examples/denoise.py", "--model_name_or_path", tiny_bert)
