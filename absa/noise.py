@@ -32,10 +32,12 @@ class Document(NamedTuple):
 
 def mask_aspects(words: Sequence[str], related: Collection[int], draws: random.Random, mask: str) -> list[str]:
     """A share of the aspect-related words, rounded and at least one, become a mask each."""
-    positions = sorted(related)
-    count = min(len(positions), max(1, _rounded(MASKED_SHARE * len(positions))))
-    masked = set(draws.sample(positions, count))
-    return [mask if number in masked else word for number, word in enumerate(words)]
+    return _masked(words, draws.sample(sorted(related), _num_masks(related)), mask)
+
+
+def mask_uniform(words: Sequence[str], related: Collection[int], draws: random.Random, mask: str) -> list[str]:
+    """As many words as of `mask_aspects` become a mask each, drawn from all: the control of that."""
+    return _masked(words, draws.sample(range(len(words)), _num_masks(related)), mask)
 
 
 def delete(words: Sequence[str], related: Collection[int], draws: random.Random, mask: str) -> list[str]:
@@ -92,8 +94,20 @@ def rotate(words: Sequence[str], related: Collection[int], draws: random.Random)
 
 
 Corruption = Callable[[Sequence[str], Collection[int], random.Random, str], list[str]]
-CORRUPTIONS: dict[str, Corruption] = {"mask_aspects": mask_aspects, "infill": infill, "delete": delete}
+CORRUPTIONS: dict[str, Corruption] = {
+    "mask_aspects": mask_aspects,
+    "mask_uniform": mask_uniform,
+    "infill": infill,
+    "delete": delete,
+}
+OF_RELATED_WORDS = ("mask_aspects", "mask_uniform")
 ORDERS = {"shuffle": shuffle, "rotate": rotate}
+NOISES: dict[str, dict[str, Any]] = {  # options of `corrupt`
+    "choice": {"orders": ("shuffle",), "weights": WEIGHTS},
+    "uniform": {"orders": ("shuffle",), "weights": {"mask_uniform": 5, "infill": 3, "delete": 2}},  # its control
+    **{name: {"orders": (), "weights": {name: 1}} for name in CORRUPTIONS},
+    **{name: {"orders": (name,), "weights": {}} for name in ORDERS},
+}
 
 
 def corrupt(
@@ -133,7 +147,7 @@ def corrupt(
     for name in orders:
         order = ORDERS[name](words, related, draws_of(name))
         words, related = [words[old] for old in order], {new for new, old in enumerate(order) if old in related}
-    possible = {name: weight for name, weight in weights.items() if related or name != "mask_aspects"}
+    possible = {name: weight for name, weight in weights.items() if related or name not in OF_RELATED_WORDS}
     if not possible:
         return words
     (name,) = draws_of("choice").choices(list(possible), list(possible.values()))
@@ -158,6 +172,16 @@ def lexicon_of(sentences: Iterable[Mapping[str, Any]]) -> frozenset[str]:
 def related_words(words: Sequence[str], lexicon: Collection[str]) -> set[int]:
     """The numbers of the words that are in a lexicon."""
     return {number for number, word in enumerate(words) if word.lower() in lexicon}
+
+
+def _num_masks(related: Collection[int]) -> int:
+    """A share of the aspect-related words, at least one where there are some."""
+    return min(len(related), max(1, _rounded(MASKED_SHARE * len(related))))
+
+
+def _masked(words: Sequence[str], masked: Collection[int], mask: str) -> list[str]:
+    masked = set(masked)
+    return [mask if number in masked else word for number, word in enumerate(words)]
 
 
 def _rounded(number: float) -> int:

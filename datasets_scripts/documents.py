@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from .semeval_xml import read_root
-from .source_files import value_error
+from .source_files import read_utf8, value_error
 from .words import word_offsets
 
 LIKE = 0.75  # of the trigrams of letters: corrected spellings have 0.78 and more in common, other texts 0.71 and less
@@ -32,6 +32,24 @@ def read_reviews(file: Path) -> list[list[str]]:
             raise value_error(f"{file}, line {review.sourceline}", review.tag, "has no text; correct or remove it")
         reviews.append(texts)
     return reviews
+
+
+def read_texts(file: Path) -> list[list[str]]:
+    """The texts of a file in documents: reviews as `read_reviews` has them, or else runs of sentences, see `runs_of`.
+
+    Args:
+        file: XML of reviews; XML of sentences, as of SemEval-2014 Task 4 and MAMS; or lines, of which what follows
+            #### is left out, so that files of ASTE-Data-V2 are read too.
+    Raises:
+        ValueError: it is XML of another kind.
+    """
+    content = read_utf8(file)
+    if not content.lstrip().startswith("<"):
+        return runs_of([text for line in content.splitlines() if (text := line.partition("####")[0].strip())])
+    if "<Reviews" in content:
+        return read_reviews(file)
+    root = read_root(file, "sentences", "sentence")
+    return runs_of([text.text for text in root.iterfind("sentence/text") if text.text and text.text.strip()])
 
 
 def runs_of(texts: Sequence[str], length: int = RUN) -> list[list[str]]:

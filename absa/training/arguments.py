@@ -235,8 +235,17 @@ class Arguments(NamedTuple):
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
+    """As `parse_all`, of a training run."""
+    return parse_all(argv)[0]
+
+
+def parse_all(argv: list[str], *others: type) -> tuple:
     """Arguments from a recipe, if the first word names one, and from the command line, which wins.
 
+    Args:
+        others: dataclasses of further arguments.
+    Returns:
+        `Arguments`, and one of each of the others.
     Raises:
         FileNotFoundError, ValueError: if the recipe is missing, cannot be read or holds an unknown name, or a value is
             out of its range.
@@ -247,7 +256,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         recipe = read_recipe(recipe_file)
     task = first_look(argv, "--task") or recipe.get("task", ModelArguments.task)
     # The parser refuses another task.
-    parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments)
+    parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments, *others)
     unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
     if unknown:
         raise ValueError(
@@ -255,12 +264,12 @@ def parse_arguments(argv: list[str]) -> Arguments:
         )
     # Of an argument given twice the last counts.
     words = [*recipe_words(for_dataset(recipe, first_look(argv, "--dataset"))), *argv]
-    arguments = Arguments(*parse_words(parser, words))
+    model, data, training, *further = parse_words(parser, words)
     for name, remedy in NOT_TAKEN.items():
-        value = getattr(arguments.training, name)
+        value = getattr(training, name)
         if value != ABSATrainingArguments.__dataclass_fields__[name].default:
             raise ValueError(f"{name}={value} has no effect here: {remedy}")
-    return arguments
+    return Arguments(model, data, training), *further
 
 
 def read_recipe(file: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import transformers
 from accelerate import PartialState
 from datasets import disable_progress_bars
 from filelock import FileLock
-from transformers import EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
+from transformers import AutoConfig, EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning
@@ -66,8 +66,6 @@ def build(
     tokenizer.model_max_length = most_tokens(data_arguments.max_length, model.config)
     if model_arguments.reset_pooler:
         reset_pooler(model)
-    if hasattr(model.base_model, "start_classes"):
-        model.base_model.start_classes(tokenizer)
     return model, tokenizer
 
 
@@ -87,6 +85,11 @@ def build_on_backbone(
     if getattr(config, "special_token_ids", ()) is None:
         config.special_token_ids = added_tokens(tokenizer)
     model = load_model(backbone, config, model_arguments.attn_implementation, revision, task.auto_class)
+    if hasattr(model.base_model, "start_classes"):
+        before = AutoConfig.from_pretrained(backbone, revision=revision)
+        # A model of the same family has trained its classes: only others start from their words.
+        if not isinstance(before, type(config)) or before.grammar.classes != config.grammar.classes:
+            model.base_model.start_classes(tokenizer)
     return model, tokenizer
 
 

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from absa.noise import (
     CORRUPTIONS,
     DELETED_SHARE,
+    NOISES,
+    WEIGHTS,
     Document,
     corrupt,
     lexicon_of,
@@ -31,7 +33,7 @@ def cases(shared_dir):
     return json.loads((shared_dir / "golden" / "generative" / "noise.json").read_text())["cases"]
 
 
-@pytest.mark.parametrize("name", CORRUPTIONS)
+@pytest.mark.parametrize("name", [*WEIGHTS])
 def test_golden_corruptions(cases, name):
     assert len(cases) == 15
     for case in cases:
@@ -83,6 +85,33 @@ def test_masks_are_those_of_the_tokenizer():
     )
     assert noisy.count("[MASK]") == 2  # 0.3 of 5, rounded up
     assert {number for number, word in enumerate(noisy) if word == "[MASK]"} <= RELATED
+
+
+def test_the_control_masks_as_many_words_but_any():
+    related, masked = {1, 3, 9, 10, 12}, Counter()
+    for number in range(400):
+        noisy = corrupt(Document(str(number), WORDS, related), seed=0, **NOISES["mask_uniform"])
+        assert noisy.count("<mask>") == 2
+        masked.update(place for place, word in enumerate(noisy) if word == "<mask>")
+    assert masked.keys() == set(range(len(WORDS)))
+    assert sum(masked[place] for place in related) / 800 == pytest.approx(5 / 14, abs=0.05)
+    assert corrupt(Document("a", WORDS, ()), seed=0, **NOISES["mask_uniform"]) == WORDS
+
+
+def test_the_control_of_the_default_differs_in_its_masks_alone():
+    documents = [Document(str(number), [f"w{n}" for n in range(100)], {0, 99}) for number in range(200)]
+    chosen, control = (
+        [corrupt(document, seed=0, **NOISES[name]) for document in documents] for name in ("choice", "uniform")
+    )
+    assert chosen == [corrupt(document, seed=0) for document in documents]
+    differ = [(one, other) for one, other in zip(chosen, control, strict=True) if one != other]
+    assert len(differ) == pytest.approx(100, abs=20)
+    assert all(len(one) == len(other) == 100 and other.count("<mask>") == 1 for one, other in differ)
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_every_noise_changes_something(name):
+    assert any(corrupt(Document(str(number), WORDS, RELATED), seed=0, **NOISES[name]) != WORDS for number in range(9))
 
 
 def test_related_words_move_with_their_sentences():

@@ -6,7 +6,7 @@ import pytest
 from lxml import etree
 
 from datasets_scripts import ASTEV2, MAMS
-from datasets_scripts.documents import are_like, corpus, letters_of, read_reviews, runs_of
+from datasets_scripts.documents import are_like, corpus, letters_of, read_reviews, read_texts, runs_of
 from datasets_scripts.semeval_xml import read_sentences
 
 pytestmark = [
@@ -32,6 +32,21 @@ def test_reviews(tmp_path):
         (tmp_path / "a.xml").write_text(content)
         with pytest.raises(ValueError, match=re.escape(told)):
             read_reviews(tmp_path / "a.xml")
+
+
+def test_files_of_every_kind_are_texts(tmp_path):
+    sentences = "".join(f"<sentence><text>Text {number}</text></sentence>" for number in range(5))
+    file = tmp_path / "a.xml.gold"
+    for content, documents in (
+        (REVIEWS, [["Good soup.", "It's dear!"], ["Fine"]]),
+        (f"<sentences>{sentences}</sentences>", [[f"Text {number}" for number in range(4)], ["Text 4"]]),
+        ("good soup .####[([1], [0], 'POS')]\n\nit was # 1\n", [["good soup .", "it was # 1"]]),
+    ):
+        file.write_text(content)
+        assert read_texts(file) == documents
+    file.write_text("<html/>")
+    with pytest.raises(ValueError, match=re.escape("a.xml.gold: expected <sentences> with at least one <sentence>")):
+        read_texts(file)
 
 
 def test_corpus():
