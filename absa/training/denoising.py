@@ -182,7 +182,7 @@ def measure(trainer: DenoisingTrainer, documents: Sequence[Document]) -> dict[st
         options = {"seed": HELD_OUT_SEED, "mask": restoring.mask, **NOISES[noise]}
         noisy = [corrupt(document, **options) for document in documents]
         rows = [restoring.row(words, document.words) for words, document in zip(noisy, documents, strict=True)]
-        return noisy, predict(trainer, rows)
+        return noisy, predict(trainer, rows)[: len(rows)]  # several processes repeat some, to have equally many
 
     _, by_choice = losses_and_hits("choice")
     losses = [one[: len(ids), 0][ids >= 0] for one, ids in zip(by_choice, word_ids, strict=True)]
