@@ -2,7 +2,7 @@
 
 A corrupted document is the input, the original the label. An encoder-decoder is trained as it is. Over an encoder, a
 pointer model's small decoder writes word pieces with a head that is tied to the encoder's word embeddings; what is
-saved is the pointer model, whose decoder has learnt to attend to the encoder.
+saved is the pointer model, with its encoder, decoder and the attention between them trained.
 """
 
 import logging
@@ -42,8 +42,6 @@ from absa.training.sampling import TrainingOrder
 from absa.training.trainer import ABSATrainer, predict
 from modeling_generative_absa import PointerForABSA
 from modeling_generative_absa.grammar_generative_absa import START
-
-logger = logging.getLogger(__name__)
 
 HELD_OUT_SEED = 0  # of the noise of held-out texts, the same for all runs
 
