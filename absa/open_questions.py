@@ -163,8 +163,10 @@ class GivenTermPipeline(AspectOpinionPipeline):
         targets = self._targets if targets is None else word_list("targets", targets)
         if targets is None:
             return super().__call__(inputs, **parameters)
-        if isinstance(inputs, str):
+        if isinstance(inputs, str | Mapping):
             return self([inputs], targets=targets, **parameters)[0]
+        if hasattr(inputs, "columns") or not isinstance(inputs, Iterable):
+            return super().__call__(inputs, **parameters)  # which refuses them
         asked = []
         for number, text in enumerate(inputs):
             if not isinstance(text, str):

@@ -2,7 +2,7 @@
 
 A corrupted document is the input, the original the label. An encoder-decoder is trained as it is. Over an encoder, a
 pointer model's small decoder writes word pieces with a head that is tied to the encoder's word embeddings; what is
-saved is the pointer model, whose decoder has learnt to attend to the encoder.
+saved is the pointer model, with its encoder, decoder and the attention between them trained.
 """
 
 import logging
@@ -42,8 +42,6 @@ from absa.training.sampling import TrainingOrder
 from absa.training.trainer import ABSATrainer, predict
 from modeling_generative_absa import PointerForABSA
 from modeling_generative_absa.grammar_generative_absa import START
-
-logger = logging.getLogger(__name__)
 
 HELD_OUT_SEED = 0  # of the noise of held-out texts, the same for all runs
 
@@ -182,7 +180,7 @@ def measure(trainer: DenoisingTrainer, documents: Sequence[Document]) -> dict[st
         options = {"seed": HELD_OUT_SEED, "mask": restoring.mask, **NOISES[noise]}
         noisy = [corrupt(document, **options) for document in documents]
         rows = [restoring.row(words, document.words) for words, document in zip(noisy, documents, strict=True)]
-        return noisy, predict(trainer, rows)
+        return noisy, predict(trainer, rows)[: len(rows)]  # several processes repeat some, to have equally many
 
     _, by_choice = losses_and_hits("choice")
     losses = [one[: len(ids), 0][ids >= 0] for one, ids in zip(by_choice, word_ids, strict=True)]

@@ -132,6 +132,8 @@ def test_aspect_terms_that_are_given(make_generator):
     for texts, targets, said in (
         (TEXTS[:1], None, r"input 0: a text alone asks nothing, .*: give targets=\['battery life'\]"),
         ([TEXTS[0], None], ["safe"], "input 1: it is None .*: give a text, or leave targets out"),
+        ({"text": TEXTS[0]}, ["safe"], "input 0: it is {'text': .*: give a text, or leave targets out"),
+        (pd.DataFrame({"safe": TEXTS}), ["safe"], "table"),
         (TEXTS, {"Camden": "LOCATION1"}, "targets=.* give a list of words"),
     ):
         with pytest.raises(ValueError, match=said):
