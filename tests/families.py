@@ -259,7 +259,11 @@ AT_IMPORT = {
 }
 
 
-@pytest.fixture(params=FAMILIES, ids=lambda family: family.name or family.model_type, scope="module")
+BY_NAME = {family.name or family.model_type: family for family in FAMILIES}
+FIRST_OF_A_TASK = {family.auto_class: name for name, family in reversed(BY_NAME.items())}.values()
+
+
+@pytest.fixture(params=BY_NAME.values(), ids=BY_NAME, scope="module")
 def family(request: pytest.FixtureRequest) -> Family:
     return request.param
 
@@ -385,6 +389,14 @@ def assert_same_answers(given: list[list[dict]], expected: list[list[dict]]):
             assert one[key] == (pytest.approx(value, abs=1e-6) if is_approximate else value), key
 
 
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, id=name, marks=() if name in FIRST_OF_A_TASK else pytest.mark.slow)
+        for name, family in BY_NAME.items()
+    ],
+    indirect=True,
+)
 @pytest.mark.parametrize(
     "written_by",
     [

@@ -285,6 +285,7 @@ def test_answers_of_a_broken_model_are_refused(make_pipe):
         pipe("safe and near")
 
 
+@pytest.mark.slow
 def test_a_stranger_gets_places_in_his_own_texts(pipe, stranger, tmp_path):
     pipe.model.save_pretrained(tmp_path)
     pipe.tokenizer.save_pretrained(tmp_path)
