@@ -76,6 +76,7 @@ print(metric.compute(**json.loads(rows), bootstrap=2)["strict_accuracy"])
 """
 
 
+@pytest.mark.slow
 def test_a_flat_folder_stands_alone(tmp_path):
     # Some as their owner calls them.
     names = ["absa", "terms", "rows", "tags", "tagging", "triplets", "alsc", "overlap", "ours"]
