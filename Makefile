@@ -52,8 +52,8 @@ test-space: install  ## start the demo and use it in Chromium, if there is one
 
 test-oldest: build/oldest/installed  ## run most tests with the oldest packages that pyproject.toml allows
 	$(PYTEST_OLDEST) $(TWO_WORKERS) tests/modeling_qacg_bert tests/modeling_global_context tests/modeling_af_lstm \
-		tests/families.py tests/released tests/datasets_scripts tests/absa/metrics tests/absa/training/test_run.py \
-		tests/absa/training/test_going_on.py
+		tests/modeling_generative_absa tests/modeling_scalar_mix tests/families.py tests/released tests/datasets_scripts \
+		tests/absa/metrics tests/absa/training/test_run.py tests/absa/training/test_going_on.py
 	@# Slow, but the one training under `accelerate launch`.
 	$(PYTEST_OLDEST) -m slow -k cpu_2_processes tests/absa/training/test_run.py
 

@@ -36,7 +36,7 @@ SPARK_SCHEMA = (
 
 @dataclass
 class AnnotateArguments:
-    """Which model, which texts, which questions (of a classifier; a tagger finds the targets), and how."""
+    """Which model, which texts, which questions (taggers and most generators find the targets), and how."""
 
     checkpoint: str = field(
         metadata={"help": "Folder or Hub id of a trained model, which every machine of the cluster can reach."}
@@ -74,7 +74,8 @@ class AnnotateArguments:
         default=False, metadata={"help": "Write rows with the label none too (default: what the texts speak of)."}
     )
     abstain_below: float = field(
-        default=0.0, metadata={"help": "Rows with a lower score have no label and are always written (default: 0)."}
+        default=0.0,
+        metadata={"help": "Below this probability rows have no label, and are written (default: 0)."},
     )
     decoding: str | None = field(
         default=None,
@@ -84,7 +85,7 @@ class AnnotateArguments:
         default=2000, metadata={"help": "Rows of the input for each file of the output (default: 2000)."}
     )
     batch_size: int = field(
-        default=32, metadata={"help": "Questions, or a tagger's texts, in a forward pass (default: 32)."}
+        default=32, metadata={"help": "Questions, or texts of a tagger or generator, in a forward pass (default: 32)."}
     )
     bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)
     address: str | None = field(

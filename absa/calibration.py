@@ -3,7 +3,7 @@
 Guo et al., "On Calibration of Modern Neural Networks", ICML 2017.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -21,11 +21,14 @@ def fit_temperature(logits: np.ndarray, labels: Sequence[int]) -> float:
         logits: (rows, labels).
         labels: gold class of each row, (rows,).
     """
-    # In 1/T the cross-entropy is convex, so that over log T it has no second valley.
+    return _least(lambda temperature: cross_entropy(logits / temperature, labels))
+
+
+def _least(cost: Callable[[float], float]) -> float:
+    """The temperature at which a cost is least."""
+    # In 1/T a cross-entropy is convex, so that over log T it has no second valley.
     best = minimize_scalar(
-        lambda log_temperature: cross_entropy(logits / np.exp(log_temperature), labels),
-        bounds=np.log(TEMPERATURES),
-        method="bounded",
+        lambda log_temperature: cost(np.exp(log_temperature)), bounds=np.log(TEMPERATURES), method="bounded"
     )
     return float(np.exp(best.x))
 
@@ -46,16 +49,55 @@ def helpful_temperature(logits: np.ndarray, labels: Sequence[int]) -> float:
         labels: gold class of each row, (rows,).
     """
     labels = np.asarray(labels)
-    if len(labels) < FOLDS:
+
+    def errors(temperatures: np.ndarray) -> tuple[float, float]:
+        scaled = logits / temperatures[:, None]
+        return cross_entropy(scaled, labels), label_calibration_error(scaled, labels)
+
+    return _helpful(len(labels), lambda rows: fit_temperature(logits[rows], labels[rows]), errors)
+
+
+def helpful_temperature_of_events(scores: Callable[[np.ndarray], np.ndarray], came_true: np.ndarray) -> float:
+    """The same of events, each of which came true or not.
+
+    Args:
+        scores: from a temperature of each event to the probability of each, (events,) -> (events,).
+        came_true: (events,)
+    """
+
+    def cost(probabilities: np.ndarray, came_true: np.ndarray) -> float:
+        right = np.where(came_true, probabilities, 1 - probabilities)
+        return float(-np.log(np.maximum(right, np.finfo(float).tiny)).mean())
+
+    def fit(events: np.ndarray) -> float:
+        every = np.ones(len(came_true))
+        return _least(lambda temperature: cost(scores(temperature * every)[events], came_true[events]))
+
+    def errors(temperatures: np.ndarray) -> tuple[float, float]:
+        probabilities = scores(temperatures)
+        return cost(probabilities, came_true), expected_calibration_error(probabilities, came_true)
+
+    return _helpful(len(came_true), fit, errors)
+
+
+def _helpful(
+    num_rows: int, fit: Callable[[np.ndarray], float], errors: Callable[[np.ndarray], tuple[float, ...]]
+) -> float:
+    """The temperature that fits all rows, or 1.
+
+    Args:
+        fit: from numbers of rows to the temperature that fits them best.
+        errors: from a temperature of each row, (rows,), to what must all be less than without.
+    """
+    if num_rows < FOLDS:
         return 1.0
-    calibrated = np.empty_like(logits)
-    for part in np.array_split(np.arange(len(labels)), FOLDS):
-        others = np.setdiff1d(np.arange(len(labels)), part)
-        calibrated[part] = logits[part] / fit_temperature(logits[others], labels[others])
-    helps = all(
-        error(calibrated, labels) < error(logits, labels) for error in (cross_entropy, label_calibration_error)
-    )
-    return fit_temperature(logits, labels) if helps else 1.0
+    every = np.arange(num_rows)
+    temperatures = np.empty(num_rows)
+    for part in np.array_split(every, FOLDS):
+        temperatures[part] = fit(np.setdiff1d(every, part))
+    pairs = zip(errors(temperatures), errors(np.ones(num_rows)), strict=True)
+    helps = all(calibrated < plain for calibrated, plain in pairs)
+    return fit(every) if helps else 1.0
 
 
 def expected_calibration_error(confidence: np.ndarray, correct: np.ndarray) -> float:

@@ -37,6 +37,13 @@ ENGLISH = {  # by the arguments dataset and data_config
     "aspect_polarity/restaurants_terms": "SemEval-2014 Task 4, aspect terms of restaurants",
     "aspect_polarity/restaurants_categories": "SemEval-2014 Task 4, aspect categories of restaurants",
     **{f"e2e_absa/{name}": f"E2E-ABSA, {name}" for name in ("laptop14", "rest14", "rest15", "rest16")},
+    **{f"aste_v2/{name}": f"ASTE-Data-V2, {name}" for name in ("14lap", "14res", "15res", "16res")},
+    **{
+        f"bartabsa/{part}_{name}": f"BARTABSA's data, {part}_{name}"
+        for part in ("penga", "pengb", "fan", "wang")
+        for name in ("14lap", "14res", "15res", "16res")
+    },
+    **{f"mams/{name}": f"MAMS, {name}" for name in ("terms", "categories")},
     "conll/wnut17": "WNUT-17",
     "conll/conll2003": "CoNLL-2003",
     "conllu": "the English Web Treebank (Universal Dependencies)",
@@ -54,7 +61,7 @@ def facts_of_run(checkpoint: Path) -> dict | None:
         `split`, `protocol`, `seed` and `seeds`; `scores`, main ones of the checkpoint from 0 to 1, without undefined
         ones; `figures`, lines of a table: score, this checkpoint with its interval, mean (std) over the seeds;
         `has_intervals`, whether there are such; `calibration`, lines of a table: probability, its calibration error
-        before and after the temperature; `helped`, whether that lowered the error of the label; `data`, `dataset`,
+        before and after the temperature; `helped`, whether that lowered the first of these errors; `data`, `dataset`,
         `data_config` and `base_model`, names that others can use, not folders of this machine; `language`, where it is
         known; `recipe`, the run's arguments as YAML, without paths.
     Raises:
@@ -73,6 +80,7 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     split, arguments = run["split"], run["arguments"]
     scores = {name: own[split][name] for name in run["main_scores"]}
     before, after = (own["calibration"][split][name] for name in ("before", "after"))
+    first = next(iter(before))
     data_folder = Path(arguments["data_dir"] or "").name
     known = "/".join(filter(None, (arguments["dataset"], arguments.get("data_config"))))
     own_files = [name for name in PATHS if name != "data_dir" and arguments.get(name)]
@@ -99,7 +107,7 @@ def facts_of_run(checkpoint: Path) -> dict | None:
         ],
         "has_intervals": any(interval(own[split], name) for name in scores),
         "calibration": [(kind, cell(before[kind]), cell(after[kind])) for kind in before],
-        "helped": after["label"] < before["label"],
+        "helped": None not in (before[first], after[first]) and after[first] < before[first],
         "data": data,
         "dataset": dataset,
         "data_config": arguments.get("data_config"),
@@ -198,14 +206,14 @@ def eval_results(run: dict | None, task_type: str, task_name: str) -> list[EvalR
 
 
 def as_comment(pipe: Pipeline, asked: str | Mapping) -> str:
-    """The pipeline's first two answers on a text, or that to a question, as Python shows them, probabilities with two
+    """The pipeline's first two answers, or the only one to a question, as Python shows them, probabilities with two
     digits."""
     answered = pipe(asked)
-    first = answered if isinstance(asked, Mapping) else answered[:2]
+    first = answered if isinstance(answered, Mapping) else answered[:2]
     written = json.dumps(first, default=float)  # of NumPy's numbers in Transformers' pipelines
     shown = json.loads(written, parse_float=lambda number: round(float(number), 2))
     lines = pformat(shown, sort_dicts=False, width=110).splitlines()
-    if isinstance(asked, str) and len(answered) > 2:
+    if not isinstance(answered, Mapping) and len(answered) > 2:
         lines.append(f"and {len(answered) - 2} more")
     return "\n".join(f"# {line}" for line in lines)
 
@@ -213,8 +221,8 @@ def as_comment(pipe: Pipeline, asked: str | Mapping) -> str:
 def dataset_card(
     splits: DatasetDict, repo_id: str, license: str | list[str], source: str | None, own_card: DatasetCard | None
 ) -> str:
-    """What can be said of rows of (id, text, target, aspect, label) or of tagged sentences, and then what a card of
-    theirs says.
+    """What can be said of rows of (id, text, target, aspect, label), of tagged sentences or of sentences of tuples;
+    then what a card of theirs says.
 
     Args:
         splits: as `load_absa_dataset` gives them.
@@ -225,7 +233,7 @@ def dataset_card(
     """
     name = repo_id.split("/")[-1]
     features = next(iter(splits.values())).features
-    about = about_tags(splits) if "tags" in features else about_rows(splits)
+    about = next(say for column, say in ABOUT.items() if column in features)(splits)
     files = [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits]
     known = {
         **about.pop("metadata"),
@@ -282,3 +290,24 @@ def about_tags(splits: DatasetDict) -> dict:
         "counted": ["sentences", "tokens", *types],
         "counts": counts,
     }
+
+
+def about_tuples(splits: DatasetDict) -> dict:
+    """What the template says of sentences of (id, text, words, offsets, tuples): how many tuples, of each label."""
+    fields = next(iter(splits.values())).features["tuples"].feature
+    labels = fields["label"].names if "label" in fields else []
+    counts = []
+    for split, rows in splits.items():
+        tuples = list(chain.from_iterable(rows["tuples"]))
+        number_of = Counter(one.get("label") for one in tuples)
+        counts.append([split, len(rows), len(tuples), *(number_of[label] for label in range(len(labels)))])
+    return {
+        "metadata": {"task_categories": ["token-classification"], "tags": ["aspect-based-sentiment-analysis"]},
+        "fields_of_tuples": list(fields),
+        "labels": labels,
+        "counted": ["sentences", "tuples", *labels],
+        "counts": counts,
+    }
+
+
+ABOUT = {"tags": about_tags, "tuples": about_tuples, "label": about_rows}

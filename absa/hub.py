@@ -41,7 +41,7 @@ class PublishArguments:
     folder: str = field(
         metadata={
             "help": "model: a checkpoint. dataset: parquet files of export_parquet, train/validation/test .csv, "
-            ".jsonl or .conll, or a data set's own files. metric: sentihood, semeval2014, absa, e2e_absa or tagging."
+            ".jsonl or .conll, or a data set's own files. metric: its name, such as sentihood, e2e_absa or tuple_f1."
         }
     )
     repo_id: str = field(metadata={"help": "USER/NAME or ORGANISATION/NAME; it is made where it does not exist."})
@@ -62,7 +62,7 @@ def stage_model(folder: Path, staged: Path, arguments: PublishArguments):
     It is loaded and saved anew, so that what is published is whole, and nothing else that lies beside it goes along.
 
     Raises:
-        FileNotFoundError, ValueError: if it is no trained classifier or tagger.
+        FileNotFoundError, ValueError: if it is no trained classifier, tagger or generator.
     """
     task = TASKS[task_of("folder", str(folder))]
     model, tokenizer = load_classifier("folder", str(folder), task.auto_class)

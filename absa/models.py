@@ -35,6 +35,8 @@ FAMILIES = {
     "bert": "transformers",
     "global_context": "modeling_global_context",
     "af_lstm": "modeling_af_lstm",
+    "pointer_absa": "modeling_generative_absa",
+    "scalar_mix": "modeling_scalar_mix",
 }
 for _package in FAMILIES.values():
     importlib.import_module(_package)
@@ -42,15 +44,8 @@ for _package in FAMILIES.values():
 # Fields of a configuration that belong to a checkpoint's own head or file, not to what is built on it.
 OF_THE_FILE = ("model_type", "architectures", "auto_map", "transformers_version", "num_contexts")
 OF_THE_HEAD = ("num_labels", "problem_type", "id2label", "label2id")
-NOT_OVERRIDDEN = {
-    *OF_THE_FILE,
-    *OF_THE_HEAD,
-    "encoder_config",
-    "dtype",
-    "is_encoder_decoder",
-    "return_dict",
-    "output_attentions",
-}
+OF_TRANSFORMERS = ("dtype", "is_encoder_decoder", "return_dict", "output_attentions")
+NOT_OVERRIDDEN = {*OF_THE_FILE, *OF_THE_HEAD, *OF_TRANSFORMERS, "encoder_config", "backbone_config"}
 LAYER = re.compile(r"\bencoder\.layer\.(\d+)\.")
 
 
@@ -128,7 +123,7 @@ def refuse_weights(name: str, faults: Mapping[str, Iterable[str]], remedy: str):
 
 def check_tokenizer(name: str, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig):
     """A tokenizer knows words, unlike one made from a folder without tokenizer files, and no more than the model."""
-    vocab_size = config.get_text_config().vocab_size
+    vocab_size = config.get_text_config(encoder=True).vocab_size
     if not len(tokenizer.all_special_tokens) < len(tokenizer) <= vocab_size:
         raise ValueError(
             f"the tokenizer of {name} has {len(tokenizer)} tokens, the model {vocab_size}: put the files of "
@@ -247,8 +242,9 @@ def fields_of_backbone(
     with loading("model_name_or_path", backbone):
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
     config_class = CONFIG_MAPPING[model_type]
-    if "encoder_config" in config_class.sub_configs and not isinstance(backbone_config, config_class):
-        fields = {"encoder_config": backbone_config}
+    of_backbone = next(iter(config_class.sub_configs), None)
+    if of_backbone and not isinstance(backbone_config, config_class):
+        fields = {of_backbone: backbone_config}
     elif issubclass(config_class, type(backbone_config)):
         fields = {name: value for name, value in backbone_config.to_dict().items() if name not in OF_THE_FILE}
     else:
@@ -301,6 +297,11 @@ def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "mai
     return tokenizer
 
 
+def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Ids of the special tokens that a tokenizer puts around and between the two texts of a pair."""
+    return sorted(set(tokenizer("", "")["input_ids"]))
+
+
 def load_model(
     backbone: str,
     config: PreTrainedConfig,
@@ -316,8 +317,9 @@ def load_model(
     """
     with loading("model_name_or_path", backbone), quietly():
         backbone_config = AutoConfig.from_pretrained(backbone, revision=revision)
-        num_layers = backbone_config.get_text_config().num_hidden_layers
-        backbone_config.get_text_config().num_hidden_layers = config.get_text_config().num_hidden_layers
+        of_text = backbone_config.get_text_config(encoder=True)
+        num_layers = of_text.num_hidden_layers
+        of_text.num_hidden_layers = config.get_text_config(encoder=True).num_hidden_layers
         with torch.device("meta"):
             of_backbone = AutoModel.from_config(backbone_config).state_dict().keys()
         model, found = classifier_of(config.model_type, auto_class).from_pretrained(
@@ -374,7 +376,7 @@ def new_model(
 
 def most_tokens(wanted: int, config: PreTrainedConfig) -> int:
     """So many tokens as are wanted, and no more than a model has positions."""
-    return min(wanted, getattr(config.get_text_config(), "max_position_embeddings", wanted))
+    return min(wanted, getattr(config.get_text_config(encoder=True), "max_position_embeddings", wanted))
 
 
 def reset_pooler(model: PreTrainedModel):

@@ -37,10 +37,11 @@ def random_batch(model: PreTrainedModel, batch_size: int, length: int) -> dict[s
     for row in range(1, batch_size):
         padding = int(draw(0, length // 2 + 1, 1))
         mask[row, slice(length - padding, None) if row % 2 else slice(padding)] = 0
+    of_encoder = model.config.get_text_config()
     batch = {
-        "input_ids": draw(0, model.config.vocab_size, batch_size, length) * mask,
+        "input_ids": draw(0, of_encoder.vocab_size, batch_size, length) * mask,
         "attention_mask": mask,
-        "token_type_ids": draw(0, model.config.type_vocab_size, batch_size, length),
+        "token_type_ids": draw(0, of_encoder.type_vocab_size, batch_size, length),
     }
     if takes(model, "context_ids"):
         batch["context_ids"] = draw(0, model.config.num_contexts, batch_size)

@@ -7,6 +7,7 @@ import torch
 from transformers import Pipeline
 
 from absa.tasks.targets import encode_rows
+from modeling_generative_absa import AspectOpinionPipeline
 from modeling_qacg_bert.processing_qacg_bert import Word, is_readable, occurrence
 from modeling_qacg_bert.questions_qacg_bert import listed, shorten, shown
 from modeling_qacg_bert.relevance_qacg_bert import padded_batches
@@ -51,11 +52,7 @@ class OpenQuestionPipeline(Pipeline):
         if unknown := sorted(set(parameters) - set(PARAMETERS)):
             raise TypeError(f"{shorten(', '.join(unknown))}: no parameter, there are {', '.join(PARAMETERS)}")
         given = {name: value for name, value in parameters.items() if value is not None}
-        for name in ("targets", "aspects"):
-            if isinstance(given.get(name), str | Mapping):
-                raise ValueError(f"{name}={shorten(repr(given[name]))}: give a list of words")
-            if name in given:
-                given[name] = listed(name, given[name])
+        given |= {name: word_list(name, given[name]) for name in ("targets", "aspects") if name in given}
         if given.get("explain", False) not in (False, "attention"):
             raise ValueError(f"explain={shorten(repr(given['explain']))}: give 'attention', or leave it out")
         explain = {"explain": given.pop("explain")} if "explain" in given else {}
@@ -96,8 +93,7 @@ class OpenQuestionPipeline(Pipeline):
             return []
         places = [("", None, None)]
         if targets is not None:
-            found = {match.span() for target in targets for match in occurrence(target).finditer(input_)}
-            places = [(input_[slice(*span)], *span) for span in sorted(found)]
+            places = [(input_[slice(*span)], *span) for span in places_of(targets, input_)]
         return [
             {"text": input_, "target": target, "target_start": start, "target_end": end, "aspect": aspect}
             for target, start, end in places
@@ -148,6 +144,61 @@ class OpenQuestionPipeline(Pipeline):
         probabilities = dict(zip(names, scaled.softmax(-1).tolist(), strict=True))
         best = max(probabilities, key=probabilities.get)
         return {"label": best, "score": probabilities[best], "probabilities": probabilities}
+
+
+class GivenTermPipeline(AspectOpinionPipeline):
+    """Answers questions about aspect terms of texts, with a model that generates the label or the opinions of each.
+
+    A parameter, at construction or in a call, beside those of `AspectOpinionPipeline`:
+        targets: words that a text is asked about wherever they stand in it (`text[target_start:target_end]`).
+
+    With `targets` an input is a text or a number of them, and gives the list of its answers; else it is a question.
+    """
+
+    def __init__(self, *args, targets: Iterable[str] | None = None, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._targets = None if targets is None else word_list("targets", targets)
+
+    def __call__(self, inputs: Any, *, targets: Iterable[str] | None = None, **parameters):
+        targets = self._targets if targets is None else word_list("targets", targets)
+        if targets is None:
+            return super().__call__(inputs, **parameters)
+        if isinstance(inputs, str | Mapping):
+            return self([inputs], targets=targets, **parameters)[0]
+        if hasattr(inputs, "columns") or not isinstance(inputs, Iterable):
+            return super().__call__(inputs, **parameters)  # which refuses them
+        asked = []
+        for number, text in enumerate(inputs):
+            if not isinstance(text, str):
+                raise ValueError(f"input {number}: it is {shown(text)}: give a text, or leave targets out")
+            spans = places_of(targets, text)
+            asked.append([{"text": text, "target_start": start, "target_end": end} for start, end in spans])
+        answered = iter(super().__call__([question for own in asked for question in own], **parameters))
+        return [[answer for _ in own for answer in next(answered)] for own in asked]
+
+    def _given(self, input_: Mapping, text: str, words: list[tuple[int, int]], number: int) -> tuple[int, int]:
+        if "target_start" not in input_:
+            raise ValueError(
+                f"input {number}: a text alone asks nothing, as the model is given aspect terms: give "
+                "targets=['battery life'], words of the texts, or with the text its target_start and target_end"
+            )
+        return super()._given(input_, text, words, number)
+
+
+def word_list(name: str, value: Any) -> list[str]:
+    """The words that a parameter gives.
+
+    Raises:
+        ValueError: if it is no list of words.
+    """
+    if isinstance(value, str | Mapping):
+        raise ValueError(f"{name}={shorten(repr(value))}: give a list of words")
+    return listed(name, value)
+
+
+def places_of(words: Iterable[str], text: str) -> list[tuple[int, int]]:
+    """Where these words stand in a text, in order: [start, end) in characters."""
+    return sorted({match.span() for word in words for match in occurrence(word).finditer(text)})
 
 
 def question_of(asked: Mapping) -> dict:

@@ -19,7 +19,7 @@ class Opinion:
         opinion: the words that say it.
         opinion_start, opinion_end: where they stand.
         label: what is said, such as "positive"; None where the model abstains.
-        score: the calibrated probability of the most probable label.
+        score: the calibrated probability of the most probable label; of the whole answer, where a model generates it.
         probabilities: of every label.
     """
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from transformers import (
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     Pipeline,
@@ -12,8 +13,9 @@ from transformers import (
 )
 
 from absa.models import auto_class_of, load_classifier, takes
-from absa.open_questions import OpenQuestionPipeline
+from absa.open_questions import GivenTermPipeline, OpenQuestionPipeline
 from absa.opinions import Opinion, from_answer
+from modeling_generative_absa import TASKS, AspectOpinionPipeline
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline
 from modeling_qacg_bert.processing_qacg_bert import is_readable
@@ -48,8 +50,10 @@ class Predictor:
             texts: a text, or any number of them; instead of a text also what else the pipeline takes for one.
             text_ids: what the opinions name their text by; None for its number.
             parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
-                `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`; of a model that knows no
-                names `targets=["battery life"]`, words of the texts, and `aspects=["price"]`, any words.
+                `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`; of a model that generates
+                `task`, `num_beams`, `abstain_below`, and `targets=["battery life"]`, words of the texts, where it is
+                given aspect terms; of a classifier that knows no names these `targets` too, and
+                `aspects=["price"]`, any words.
         Raises:
             ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts.
             TypeError: for a parameter that the pipeline does not have.
@@ -102,15 +106,30 @@ class PredictorOfTerms(Predictor):
     pipeline_class = AspectTermSentimentPipeline
 
 
+class PredictorOfTuples(Predictor):
+    """Has a model generate aspect terms, opinion terms and labels."""
+
+    pipeline_class = AspectOpinionPipeline
+
+
+class PredictorOfGivenTerms(PredictorOfOpenQuestions):
+    """Has a model generate the label of aspect terms of its user, or their opinion terms."""
+
+    pipeline_class = GivenTermPipeline
+
+
 PREDICTORS: dict[type, type[Predictor]] = {
     AutoModelForSequenceClassification: PredictorOfQuestions,
     AutoModelForTokenClassification: PredictorOfTerms,
+    AutoModelForSeq2SeqLM: PredictorOfTuples,
 }
 
 
 def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
     """What answers with a model of a task; one that reads questions, and knows no names, is asked about any words."""
     config = model.config
+    if auto_class is AutoModelForSeq2SeqLM and TASKS[config.tasks[0]].is_given:
+        return PredictorOfGivenTerms
     reads_questions = getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids")
     if reads_questions and not getattr(config, "aspects", None):
         return PredictorOfOpenQuestions
@@ -118,7 +137,7 @@ def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
 
 
 def load(model: str, **parameters) -> Predictor:
-    """A trained model, ready for texts.
+    """A trained model, a classifier, a tagger or one that generates tuples, ready for texts.
 
         opinions = absa.load("outputs/quickstart/seed-42")("LOCATION1 is far too expensive, but safe.")
 
@@ -143,7 +162,7 @@ def load(model: str, **parameters) -> Predictor:
 
 @dataclass
 class AskArguments:
-    """Which model, which texts, which questions; a tagger finds the targets itself and takes no questions."""
+    """Which model, which texts, which questions; taggers and most generators find the targets, and take none."""
 
     model: str = field(metadata={"help": "Folder or Hub id of a checkpoint that examples/run_absa.py has trained."})
     texts: list[str] = field(
@@ -151,7 +170,10 @@ class AskArguments:
     )
     targets: list[str] | None = field(
         default=None,
-        metadata={"help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all)."},
+        metadata={
+            "help": "Ask about these targets only, or own names for them: Camden=LOCATION1 (default: all). "
+            "Generators that are given targets (alsc, aoe) need them, as words of the texts."
+        },
     )
     aspects: list[str] | None = field(default=None, metadata={"help": "Ask about these aspects only (default: all)."})
 

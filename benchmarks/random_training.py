@@ -16,14 +16,16 @@ from transformers import (
 )
 
 from absa.models import MINILM, parse_overrides, takes
-from absa.tasks.collating import CollatorOfTexts, CollatorOfWords
+from absa.tasks.collating import CollatorOfSequences, CollatorOfTexts, CollatorOfWords
 from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.trainer import ABSATrainer, predict
+from modeling_generative_absa import WordTuple
 from timing import make_model
 
 SIZE_OF = {  # by model_name_or_path
     MINILM: "minilm",
     **{f"google-bert/bert-base-{name}": "base" for name in ("uncased", "cased", "chinese")},
+    "facebook/bart-base": "base",  # an encoder of this size, under a new decoder
 }
 STEPS = 3
 
@@ -36,12 +38,19 @@ class Rows(list):
 
 
 def random_rows(count: int, model: PreTrainedModel, together: bool) -> Rows:
-    """Texts of 16 to 64 tokens, each with one context and label, or with four, or with a label for each token."""
+    """Texts of 16 to 64 tokens, each with one context and label, or with four, or with a label for each token, or with
+    a tuple."""
     rows, config = Rows(), model.config
     for _ in range(count):
         length = random.randint(16, 64)
-        row = {"input_ids": random.choices(range(1000, config.get_text_config().vocab_size), k=length)}
-        row |= {"token_type_ids": [0] * (length - 3) + [1] * 3, "attention_mask": [1] * length}  # a pair of texts
+        vocabulary = config.get_text_config(encoder=True).vocab_size
+        row = {"input_ids": random.choices(range(1000, vocabulary), k=length), "attention_mask": [1] * length}
+        if takes(model, "word_ids"):
+            tuples = [WordTuple((0, 1), (length - 2, length), config.labels[0])]
+            prompt, labels = model.grammar.encode(config.tasks[0], tuples)
+            rows.append({**row, "word_ids": list(range(length)), "decoder_prompt_ids": prompt, "labels": labels})
+            continue
+        row["token_type_ids"] = [0] * (length - 3) + [1] * 3  # a pair of texts
         if takes(model, "word_mask"):
             labels = random.choices(range(config.num_labels), k=length)
             rows.append({**row, "word_mask": [1] * length, "labels": labels})
@@ -88,6 +97,7 @@ def train(recipe: Path, device: str, *words: str) -> tuple[Trainer, np.ndarray]:
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding
         collator = CollatorOfTexts if together else DataCollatorWithPadding
         collator = CollatorOfWords if takes(model, "word_mask") else collator
+        collator = CollatorOfSequences if takes(model, "word_ids") else collator
         trainer = ABSATrainer(
             model=model,
             args=arguments,

@@ -55,8 +55,8 @@ def make_model(
 ) -> PreTrainedModel:
     """A classifier of three labels with random weights; of a family around an encoder, over a BERT."""
     config_class, sizes = CONFIG_MAPPING[model_type], SIZES[size]
-    if "encoder_config" in config_class.sub_configs:
-        sizes = {"encoder_config": BertConfig(**sizes)}
+    if config_class.sub_configs:
+        sizes = {next(iter(config_class.sub_configs)): BertConfig(**sizes)}
     config = config_class(num_labels=3, **sizes, **fields)
     return classifier_of(model_type, auto_class)._from_config(config, attn_implementation=attention).to(device)
 

@@ -1,4 +1,5 @@
-"""Data sets for aspect-based sentiment analysis: as rows of (id, text, target, aspect, label), and tagged sentences.
+"""Data sets for aspect-based sentiment analysis: as rows of (id, text, target, aspect, label), tagged sentences, and
+sentences with tuples of targets, opinions and labels.
 
 What the package offers is imported on first use, so that its plain modules serve where `datasets` is not installed.
 """
@@ -6,11 +7,14 @@ What the package offers is imported on first use, so that its plain modules serv
 from importlib import import_module
 
 HOMES = {
+    "ASTEV2": ".aste_v2.aste_v2",
     "AspectPolarity": ".aspect_polarity.aspect_polarity",
+    "BARTABSA": ".bartabsa.bartabsa",
     "CoNLL": ".conll.conll",
     "CoNLLU": ".conllu.conllu",
     "CustomABSA": ".custom_absa.custom_absa",
     "E2EABSA": ".e2e_absa.e2e_absa",
+    "MAMS": ".mams.mams",
     "SemEval2014": ".semeval2014.semeval2014",
     "SentiHood": ".sentihood.sentihood",
     "export_parquet": ".parquet",

@@ -5,10 +5,13 @@ from pathlib import Path
 from datasets import DatasetDict
 
 from .aspect_polarity.aspect_polarity import AspectPolarity
+from .aste_v2.aste_v2 import ASTEV2
+from .bartabsa.bartabsa import BARTABSA
 from .conll.conll import CoNLL
 from .conllu.conllu import CoNLLU
 from .custom_absa.custom_absa import CustomABSA
 from .e2e_absa.e2e_absa import E2EABSA
+from .mams.mams import MAMS
 from .parquet import load_parquet
 from .semeval2014.semeval2014 import SemEval2014
 from .sentihood.sentihood import SentiHood
@@ -28,29 +31,36 @@ BUILDERS = {  # and the options that each takes
         ),
     ),
     "conllu": (CoNLLU, ("config_name", "data_dir", "data_files", "deduplicate", "tags", "units")),
+    "aste_v2": (ASTEV2, ("config_name", "data_dir", "data_files", "deduplicate")),
+    "bartabsa": (BARTABSA, ("config_name", "data_dir", "deduplicate")),
+    "mams": (MAMS, ("config_name", "data_dir", "deduplicate")),
 }
 
 
 def load_absa_dataset(
     name: str | Path, config_name: str | None = None, *, cache_dir: str | Path | None = None, **options
 ) -> DatasetDict:
-    """Load a data set: rows of (id, text, target, aspect, label), one per text, target and aspect, or tagged texts.
+    """Load a data set: rows of (id, text, target, aspect, label), one per text, target and aspect; or tagged texts; or
+    texts with tuples.
 
     Args:
         name: "sentihood", "semeval2014", "aspect_polarity" or "custom", see `SentiHood`, `SemEval2014`,
             `AspectPolarity` (whose rows have target_start and target_end too), `CustomABSA`; or a folder of parquet
             files or the id ("owner/name") of a Hub data set with these five columns, of which aspect and label are
-            ClassLabels (`export_parquet` writes such a folder), or with the four below. Other columns of theirs are
-            left out.
+            ClassLabels (`export_parquet` writes such a folder), or with the four or the five below. Other columns of
+            theirs are left out.
             "e2e_absa", "conll" or "conllu", see `E2EABSA`, `CoNLL`, `CoNLLU`, have rows of (id, text, tokens, tags),
             one per sentence: tokens are strings, tags a ClassLabel for each token.
+            "aste_v2", "bartabsa" or "mams", see `ASTEV2`, `BARTABSA`, `MAMS`, have rows of (id, text, words, offsets,
+            tuples), one per sentence, see `TuplesBuilder`.
         config_name: which data set of aspect_polarity ("laptops_terms", "restaurants_terms",
             "restaurants_categories"), of e2e_absa ("laptop14", "rest14", "rest15", "rest16"), of conll ("wnut17",
-            "conll2003", "weibo", "columns") or of conllu ("en_ewt", the default).
+            "conll2003", "weibo", "columns"), of conllu ("en_ewt", the default), of aste_v2 ("14lap", "14res", "15res",
+            "16res", "own"), of bartabsa ("penga_14lap" and so on) or of mams ("terms", "categories").
         cache_dir: where rows are cached, default that of `datasets`.
         **options: those of the builder; None and False stand for its default.
             data_dir: folder of the source files (all builders).
-            data_files: {"train": path, "validation": path, "test": path} (custom, conll, conllu).
+            data_files: {"train": path, "validation": path, "test": path} (custom, conll, conllu, aste_v2).
             deduplicate: drop texts that stand in a later split too (all builders).
             validation_fraction, validation_seed: held-out share of train, default 0, and which one, default 0
                 (semeval2014).

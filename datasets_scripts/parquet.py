@@ -9,6 +9,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value, lo
 from datasets.exceptions import DatasetGenerationError
 
 from .source_files import quoted, value_error
+from .tuples import tuple_features
 
 COLUMNS = {
     "id": (Value,),
@@ -17,8 +18,10 @@ COLUMNS = {
     "aspect": (ClassLabel,),
     "label": (ClassLabel,),
 }
+PLACES = ("target_start", "target_end")  # of targets that are words of their text, as characters; null elsewhere
 TAGGED_COLUMNS = {"id": (Value,), "text": (Value,), "tokens": (Value,), "tags": (ClassLabel,)}  # lists, the last two
-CLASSES = ("target", "aspect", "label", "tags")
+TUPLE_COLUMNS = ("id", "text", "words", "offsets", "tuples")
+CLASSES = ("target", "aspect", "label", "tags", "tuples")
 
 
 def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
@@ -47,11 +50,13 @@ def export_parquet(splits: DatasetDict, output_dir: str | Path) -> list[Path]:
 
 def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
     """The standard columns of a folder of parquet files, or of a data set of the Hub: those of tagged sentences where
-    there is a column of tags.
+    there is a column of tags, and those of `TuplesBuilder` where there is a column of tuples. Targets keep their
+    places (`target_start`, `target_end`) where all splits have them.
 
     Raises:
         ValueError: there is no such data set, a file is damaged, has no rows or other classes than another, a column
-            is missing, has another type or a value that is none, or a sentence has other numbers of tokens and tags.
+            is missing, has another type or a value that is none, a sentence has other numbers of tokens and tags, or a
+            tuple has words that the sentence lacks.
     """
     reading, first_of = name, {}
     try:
@@ -72,6 +77,10 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
             f"{reading} cannot be loaded ({reason}); write the folder anew with export_parquet, or check the Hub id "
             "and the network"
         ) from error
+    if any("tuples" in rows.column_names for rows in splits.values()):
+        for split, rows in splits.items():
+            _check_tuples(f"{name}, split {split!r}", rows)
+        return splits.select_columns(list(TUPLE_COLUMNS))
     is_tagged = any("tags" in rows.column_names for rows in splits.values())
     columns = TAGGED_COLUMNS if is_tagged else COLUMNS
     for split, rows in splits.items():
@@ -79,7 +88,22 @@ def load_parquet(name: str, cache_dir: str | None) -> DatasetDict:
             _check_column(f"{name}, split {split!r}, column {column!r}", rows, column, types)
         if is_tagged:
             _check_lengths(f"{name}, split {split!r}", rows)
-    return splits.select_columns(list(columns))
+    has_places = not is_tagged and all(set(PLACES) <= set(rows.column_names) for rows in splits.values())
+    if has_places:
+        for split, rows in splits.items():
+            _check_places(f"{name}, split {split!r}", rows)
+    return splits.select_columns([*columns, *(PLACES if has_places else ())])
+
+
+def _check_places(place: str, rows: Dataset) -> None:
+    """Each target stands where the row says."""
+    columns = (rows[name] for name in ("text", "target", *PLACES))
+    for number, (text, target, start, end) in enumerate(zip(*columns, strict=True)):
+        if (start is None) != (end is None) or (start is not None and text[start:end] != target):
+            raise ValueError(
+                f"{place}, row {number}: text[{start}:{end}] is not the target {quoted(target)}; correct target_start "
+                "and target_end, or leave both empty"
+            )
 
 
 def _check_classes(file: str, first_of: dict[str, tuple[str, object]]) -> None:
@@ -135,3 +159,19 @@ def _check_lengths(place: str, rows: Dataset) -> None:
             f"{place}, row {row}: {counts[0]} tokens and {counts[1]} tags; give each token one tag, and a sentence at "
             "least one token"
         )
+
+
+def _check_tuples(place: str, rows: Dataset) -> None:
+    if missing := [column for column in TUPLE_COLUMNS if column not in rows.column_names]:
+        raise ValueError(f"{place}: column {missing[0]!r} is missing; write the folder with export_parquet")
+    fields = getattr(rows.features["tuples"], "feature", None)
+    expected = tuple_features(**fields) if isinstance(fields, dict) else None
+    if rows.select_columns(list(TUPLE_COLUMNS)).features != expected:
+        raise ValueError(
+            f"{place}: {rows.features} are not the columns of tuples; write the folder with export_parquet"
+        )
+    for number, row in enumerate(rows):
+        words = [row["text"][start:end] for start, end in row["offsets"]]
+        spans = [span for fields in row["tuples"] for span in (fields.get("target"), fields.get("opinion")) if span]
+        if words != row["words"] or not all(len(s) == 2 and 0 <= s[0] < s[1] <= len(words) for s in spans):
+            raise value_error(f"{place}, row {number}", row, "has other words than its text, or spans of no words")

@@ -16,15 +16,38 @@ CHILDREN = {
 POLARITIES = ("positive", "neutral", "negative", "conflict")
 
 
-def read_sentences(file: Path, categories: Sequence[str]) -> list[dict]:
+def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) -> list[dict]:
     """Sentences of one file: dicts with id, text, terms and categories.
 
     terms are dicts with term, polarity, from, to (character offsets into text, `to` excluded), categories dicts with
-    category, polarity; both as annotated, in the order of the file.
+    category, polarity; both as annotated, in the order of the file. Without own ids, as in MAMS, an id is the number
+    of its sentence, from 0.
 
     Raises:
-        ValueError: the file is not in the format, has another category, or has a document type declaration (none of
-            the task's files has; it is what entity attacks need). Names the file, line, field and value.
+        ValueError: the file is not in the format, or has another category. Names the file, line, field and value.
+    """
+    name, root = str(file), read_root(file, "sentences", "sentence")
+    # What is misspelt would count as not annotated.
+    for parent in root.iter():
+        known = CHILDREN.get(parent.tag, ())
+        for child in parent:
+            if child.tag not in known:
+                remedy = (
+                    f"is no element of <{parent.tag}>, which has {', '.join(known) or 'none'}; correct or remove it"
+                )
+                raise value_error(_place(name, child), child.tag, remedy)
+    if not own_ids:
+        for number, element in enumerate(root):
+            element.set("id", str(number))
+    return with_own_ids((_place(name, element), _read_sentence(name, element, categories)) for element in root)
+
+
+def read_root(file: Path, tag: str, child: str) -> etree._Element:
+    """The root element of an XML file.
+
+    Raises:
+        ValueError: the file is no XML, has another root or an empty one, or has a document type declaration (none of
+            the tasks' files has; it is what entity attacks need).
     """
     text, name = read_utf8(file), str(file)
     if "<!DOCTYPE" in text:
@@ -37,18 +60,9 @@ def read_sentences(file: Path, categories: Sequence[str]) -> list[dict]:
         raise ValueError(
             f"{name}, line {error.lineno}: malformed XML ({shorten(error.msg)}); get the file anew"
         ) from error
-    if root.tag != "sentences" or len(root) == 0:
-        raise ValueError(f"{name}: expected <sentences> with at least one <sentence>, got <{shorten(root.tag)}>")
-    # What is misspelt would count as not annotated.
-    for parent in root.iter():
-        known = CHILDREN.get(parent.tag, ())
-        for child in parent:
-            if child.tag not in known:
-                remedy = (
-                    f"is no element of <{parent.tag}>, which has {', '.join(known) or 'none'}; correct or remove it"
-                )
-                raise value_error(_place(name, child), child.tag, remedy)
-    return with_own_ids((_place(name, element), _read_sentence(name, element, categories)) for element in root)
+    if root.tag != tag or len(root) == 0:
+        raise ValueError(f"{name}: expected <{tag}> with at least one <{child}>, got <{shorten(root.tag)}>")
+    return root
 
 
 def _read_sentence(name: str, element: etree._Element, categories: Sequence[str]) -> dict:

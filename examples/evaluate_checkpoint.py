@@ -1,4 +1,4 @@
-"""Scores a trained classifier or tagger on a split of a data set.
+"""Scores a trained classifier, tagger or generator on a split of a data set.
 
     python examples/evaluate_checkpoint.py outputs/sentihood_minilm/seed-42 --dataset sentihood --data_dir DIR
     python examples/evaluate_checkpoint.py outputs/own/seed-42 --dataset custom --data_dir DIR --output_dir scores
@@ -6,7 +6,8 @@
 
 The data's arguments are those of the checkpoint's task. Prints the main scores with 95 % intervals from resamples of
 the texts. OUTPUT_DIR receives all scores as scores.json, and the answers beside the gold ones: SPLIT_tags.parquet of a
-tagger, SPLIT_probabilities.parquet of a classifier (sort it by the gold label's to see what went wrong).
+tagger, SPLIT_tuples.parquet of a generator, SPLIT_probabilities.parquet of a classifier (sort it by the gold label's
+to see what went wrong).
 """
 
 import sys

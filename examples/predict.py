@@ -5,7 +5,8 @@
     python examples/predict.py outputs/laptop14_minilm/seed-42 "The keyboard is great."
 
 A classifier is asked about the targets that occur in a text (about all aspects, where it has no targets). A tagger
-finds the targets: `keyboard [4:12]` is text[4:12].
+finds the targets: `keyboard [4:12]` is text[4:12]. A model that generates tuples finds the words that judge them, too:
+`keyboard [4:12]: great [16:21]`.
 """
 
 import warnings
@@ -17,9 +18,20 @@ from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
 
 def subject(opinion: Opinion) -> str:
-    """What an opinion is about: target, its place in the text where that is known, and aspect."""
-    place = None if opinion.target_start is None else f"[{opinion.target_start}:{opinion.target_end}]"
-    return " ".join(filter(None, (opinion.target, place, opinion.aspect)))
+    """What an opinion is about (target and aspect) and the words that say it, with places in the text if known."""
+    judged = placed(opinion.target, opinion.target_start, opinion.target_end, opinion.aspect)
+    return ": ".join(filter(None, (judged, placed(opinion.opinion, opinion.opinion_start, opinion.opinion_end))))
+
+
+def placed(words: str | None, start: int | None, end: int | None, aspect: str | None = None) -> str:
+    return " ".join(filter(None, (words, None if start is None else f"[{start}:{end}]", aspect)))
+
+
+def shown(opinion: Opinion, width: int) -> str:
+    """The row of an opinion. A task without labels has none, nor probabilities of them."""
+    label = opinion.label or ("not read" if opinion.probabilities else "")
+    columns = (f"{subject(opinion):<{width}}", label and f"{label:<10}", f"{opinion.score:.2f}")
+    return " ".join(filter(None, columns))
 
 
 def main(arguments: AskArguments):
@@ -30,8 +42,9 @@ def main(arguments: AskArguments):
         print(text)
         if not opinions:
             print(f"  {read.why_silent(text, targets)}")
+        width = max([28, *(len(subject(opinion)) for opinion in opinions)])
         for opinion in opinions:
-            print(f"  {subject(opinion):<28} {opinion.label or 'not read':<10} {opinion.score:.2f}")
+            print(f"  {shown(opinion, width)}")
 
 
 if __name__ == "__main__":

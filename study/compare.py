@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 
 from absa.commands import parse
 from absa.metrics import e2e_absa, tagging
@@ -23,6 +24,8 @@ from absa.metrics.aspect_groups import Groups, aspect_groups
 from absa.metrics.aspect_polarity import figures_of_rows
 from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import DegenerateScoreWarning
+from absa.metrics.tuple_f1 import figures_of_sentences
+from datasets_scripts.subtasks import SUBTASKS
 from grids import read_grid, run_name
 from modeling_global_context import scheme_of
 from results import GridArguments, write_analysis
@@ -81,7 +84,16 @@ def of_tagger(dataset: str, folder: Path) -> Answers:
     return Answers(rows["id"].tolist(), gold, metric.figures_of_sentences(gold, predicted, scheme=scheme))
 
 
-ANSWERS = {"classification": of_classifier, "tagging": of_tagger}
+def of_generator(dataset: str, folder: Path) -> Answers:
+    """The tuples of each sentence, of a model of one subtask that finds targets itself."""
+    rows = pq.read_table(folder / "test_tuples.parquet").to_pydict()
+    gold, predicted = rows["tuples"], rows["predicted"]
+    (subtask,) = set(rows["subtask"])
+    figures_of = figures_of_sentences(gold, predicted, fields=SUBTASKS[subtask].found, invalid=rows["invalid"])
+    return Answers(rows["id"], gold, figures_of)
+
+
+ANSWERS = {"classification": of_classifier, "tagging": of_tagger, "generation": of_generator}
 
 
 def paired_difference(task: str, dataset: str, runs: Sequence[Sequence[Path]], resamples: int) -> dict[str, float]:

@@ -64,6 +64,8 @@ def run_name(arguments: Mapping) -> str:
     for name, value in sorted(arguments.items()):
         if name == "config_overrides":
             changes += sorted(value.split(","))
+        elif isinstance(value, Mapping):
+            changes += [f"{name}.{key}={item}" for key, item in sorted(value.items())]
         elif name not in UNNAMED and value is not None and value != BUDGET.get(name):
             changes.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}".replace("/", "--"))
     return f"{arguments['dataset']}/{','.join([arguments['model_type'], *changes])}"

@@ -3,8 +3,8 @@
     python study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_differences`, `_oracle`, `_trade_off`, `_before`, `_gradients`, `_after` or `_apart` behind it, or a data set's and
-a score's for all grids of that data set side by side; what stands outside is left as it is.
+`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_before`, `_gradients`, `_after` or `_apart` behind it, or a
+data set's and a score's for all grids of that data set side by side; what stands outside is left as it is.
 """
 
 import re
@@ -24,7 +24,7 @@ from results import read_analysis, read_results
 ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
-PAGES = ("accuracy", "tagging", "af_lstm")
+PAGES = ("accuracy", "tagging", "af_lstm", "scalar_mix", "generative")
 MAIN_SCORES = {
     "sentihood": {
         "strict_accuracy": "strict accuracy",
@@ -49,6 +49,15 @@ MAIN_SCORES = {
     },
     "conll": {"f1": "F1", "precision": "precision", "recall": "recall", "strict_f1": "strict F1"},
     "conllu": {"accuracy": "accuracy"},
+    "aste_v2": {
+        "f1": "F1",
+        "precision": "precision",
+        "recall": "recall",
+        "aope_f1": "AOPE F1",
+        "aesc_f1": "AESC F1",
+        "ate_f1": "ATE F1",
+        "ote_f1": "OTE F1",
+    },
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
 
@@ -207,6 +216,17 @@ def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     return table(rows)
 
 
+def decoding_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
+    """What `decoding.py` has found: scores of each way of decoding, and how many sentences have what is no tuple."""
+    rows, names = [], {**MAIN_SCORES[grid.dataset], "invalid_share": "invalid sentences"}
+    for label, seeds in analysis.items():
+        for decoding in next(iter(seeds.values())):
+            scores = pd.DataFrame([looked[decoding] for looked in seeds.values()])[list(names)]
+            row = {f"{grid.title}, %": f"{label}, {decoding}", "seeds": str(len(seeds))}
+            rows.append(row | dict(zip(names.values(), percents(scores), strict=True)))
+    return table(rows)
+
+
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
     """What `terms.py` has found: gate, quasi term and spread of A_quasi by layer, and the quasi term by length."""
     rows = []
@@ -242,14 +262,15 @@ def apart_table(analysis: Mapping[str, Mapping]) -> str:
 
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "terms", "apart")
-    paired, trade_off, terms, apart = (read_analysis(results_dir, kind, grid) for kind in kinds)
+    kinds = ("paired", "trade_off", "decoding", "terms", "apart")
+    paired, trade_off, decoding, terms, apart = (read_analysis(results_dir, kind, grid) for kind in kinds)
     return {
         grid.name: scores_table(grid, results),
         f"{grid.name}_oracle": oracle_table(grid, results),
         f"{grid.name}_paired": paired_table(grid, results, paired),
         f"{grid.name}_differences": differences_table(grid, results),
         f"{grid.name}_trade_off": trade_off_table(grid, trade_off),
+        f"{grid.name}_decoding": decoding_table(grid, decoding),
         f"{grid.name}_before": terms_table(terms, "before"),
         f"{grid.name}_after": terms_table(terms, "after"),
         f"{grid.name}_gradients": gradients_table(terms),

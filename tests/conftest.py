@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -169,6 +170,26 @@ def tiny_tagger(make_tagger) -> Path:
 
 
 @pytest.fixture(scope="session")
+def make_generator(tiny_bert: Path, tmp_path_factory) -> Callable[..., Path]:
+    """A checkpoint of a pointer model as if trained, to the eye: it finds something in most texts."""
+
+    def make(*tasks: str) -> Path:
+        described = {"tasks": list(tasks), "max_tuples": 3, "initializer_range": 0.2}
+        config = models.build_config("pointer_absa", str(tiny_bert), described, overrides="decoder_heads=4")
+        torch.manual_seed(0)
+        model = models.load_model(str(tiny_bert), config, "sdpa", auto_class=AutoModelForSeq2SeqLM)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += 0.1 * torch.randn_like(parameter)
+        folder = tmp_path_factory.mktemp("generator")
+        model.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def tiny_laptop14(tmp_path_factory) -> Path:
     """Sixteen sentences a split in the format of E2E-ABSA, one aspect term each."""
     folder = tmp_path_factory.mktemp("tiny_e2e_absa")
@@ -210,6 +231,37 @@ def finished_tagger(tmp_path_factory, tiny_bert: Path, tiny_laptop14: Path, run_
     words += ("--config_overrides", "lstm_size=12", "--data_dir", tiny_laptop14, "--learning_rate", "1e-2")
     words += ("--new_learning_rate", "1e-2", "--bf16", "false", "--output_dir", folder)
     run_script("examples/run_absa.py", *words)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_aste(tmp_path_factory) -> Path:
+    """Sixteen sentences a split in the format of ASTE-Data-V2, with one or two triplets each."""
+    folder = tmp_path_factory.mktemp("tiny_aste")
+    (folder / "14res").mkdir()
+    for number, split in enumerate(("train", "dev", "test")):
+        lines = []
+        for i in range(16):
+            word, (_, sentiment) = list(OPINIONS.items())[(i + number) % 8]
+            text, triplets = f"{split} {i} the price is {word}", [([3], [5], sentiment[:3].upper())]
+            if i % 2:
+                text += " but location nice"
+                triplets.append(([7], [8], "POS"))
+            lines.append(f"{text}####{triplets}")
+        (folder / "14res" / f"{split}_triplets.txt").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def finished_generator(tmp_path_factory, tiny_bert: Path, tiny_aste: Path, run_script) -> Path:
+    """A run of a pointer model."""
+    folder = tmp_path_factory.mktemp("finished_generator") / "run"
+    words = ("configuration/recipes/aste_14res_minilm.yaml", "--model_name_or_path", tiny_bert)
+    words += ("--config_overrides", "decoder_layers=1,decoder_heads=4,mlp_dropout=0,decoder_dropout=0")
+    words += ("--data_dir", tiny_aste, "--learning_rate", "3e-3", "--new_learning_rate", "3e-3", "--bf16", "false")
+    words += ("--learning_rates", "{}", "--max_steps", "120", "--eval_strategy", "steps", "--eval_steps", "60")
+    words += ("--save_strategy", "steps", "--save_steps", "60")
+    run_script("examples/run_absa.py", *words, "--output_dir", folder)
     return folder
 
 

@@ -17,6 +17,7 @@ from datasets import Dataset
 from torch.nn.functional import pad
 from transformers import (
     AutoConfig,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -34,6 +35,7 @@ from absa.hub import PublishArguments, stage_model
 from absa.models import takes
 from absa.opinions import Opinion
 from absa.tasks.classification import describe
+from modeling_generative_absa import AspectOpinionPipeline
 from modeling_global_context import AspectTermSentimentPipeline, TaggingPipeline, labels_of
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
@@ -68,6 +70,8 @@ class Family:
         unlearned: ends of the names of parameters that no output depends on.
         imports: what a file of the folder imports beside torch, transformers and the standard library.
         at_import: what a file calls or decorates with when it is imported, beside what is allowed to all.
+        padding_sides: on which padding may stand.
+        not_saved: files of the folder that a checkpoint does without.
         name: of these tests; the model_type, where a family has one line only.
     """
 
@@ -82,11 +86,15 @@ class Family:
     unlearned: tuple[str, ...] = ()
     imports: dict[str, set[str]] = field(default_factory=dict)
     at_import: dict[str, set[str]] = field(default_factory=dict)
+    padding_sides: tuple[str, ...] = ("right", "left")
+    not_saved: tuple[str, ...] = ()
     name: str = ""
 
     @property
     def code(self) -> list[Path]:
-        return sorted((ROOT / self.package).glob(f"*_{self.package.removeprefix('modeling_')}.py"))
+        """What a checkpoint carries."""
+        files = sorted((ROOT / self.package).glob(f"*_{self.package.removeprefix('modeling_')}.py"))
+        return [file for file in files if file.name not in self.not_saved]
 
     @property
     def own_pipelines(self) -> dict[str, type[Pipeline]]:
@@ -131,6 +139,18 @@ def check_opinions_of_terms(opinions: list[list[Opinion]]):
             assert opinion.score == max(probabilities.values()) == probabilities[opinion.label]
 
 
+def check_opinions_of_tuples(opinions: list[list[Opinion]]):
+    assert sum(map(len, opinions)) > 2
+    for number, of_text in enumerate(opinions):
+        for opinion in of_text:
+            assert opinion.text_id == number
+            assert TEXTS[number][opinion.target_start : opinion.target_end] == opinion.target != ""
+            if opinion.opinion is not None:
+                assert TEXTS[number][opinion.opinion_start : opinion.opinion_end] == opinion.opinion != ""
+            assert list(opinion.probabilities) == ["positive", "negative", "neutral"]
+            assert opinion.probabilities[opinion.label] == max(opinion.probabilities.values()) >= opinion.score
+
+
 TRITON, CAPTUM = "triton_qacg_bert.py", "relevance_qacg_bert.py"
 KERNELS = {"re.sub", "_forward.register_autograd", "_jit", "torch.library.custom_op"}
 KERNELS |= {"_forward.register_fake", "_backward.register_fake"}
@@ -166,6 +186,21 @@ AF_LSTM = {
     "pipelines": {"text-classification": (TextClassificationPipeline, {"top_k": None})},
     "inputs": [{"text": text, "text_pair": "is"} for text in TEXTS[:2]],
 }
+TINY_BART = {"model_type": "bart", "d_model": 32, "encoder_layers": 1, "decoder_layers": 2, "dropout": 0.0}
+TINY_BART |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
+TINY_BART |= {"max_position_embeddings": 64, "init_std": 0.2}
+TINY_POINTER = {"max_words": 12, "max_tuples": 3, "initializer_range": 0.2, "alpha": 1.0, "pointer_mlp": False}
+POINTER = {
+    "model_type": "pointer_absa",
+    "package": "modeling_generative_absa",
+    "auto_class": AutoModelForSeq2SeqLM,
+    "pipelines": {"aspect-opinion-extraction": (AspectOpinionPipeline, {})},
+    "check_opinions": check_opinions_of_tuples,
+    "unlearned": ("attention.self.key.bias", "k_proj.bias"),  # as of taggers
+    "at_import": {"grammar_generative_absa.py": {"Task"}},
+    # Tuples as text are for any model that generates text.
+    "not_saved": ("text_generative_absa.py", "text_decoding_generative_absa.py"),
+}
 TINY_LSTM = {"embedding_size": 12, "hidden_size": 10, "trainable_embeddings": True}
 FAMILIES = [
     Family("qacg_bert", **QACG),
@@ -186,6 +221,25 @@ FAMILIES = [
         unlearned=("attention.aspect.weight",),  # whose part in the scores of all words is the same
         name="af_lstm-open-atae",
     ),
+    Family(**POINTER, config={**TINY_POINTER, "backbone_config": {"model_type": "bert", **TINY_BERT}}),
+    Family(
+        **POINTER,
+        config={**TINY_POINTER, "tasks": ["aesc"], "backbone_config": TINY_BART},
+        padding_sides=("right",),  # BART counts positions from the left
+        name="pointer_absa-encoder-decoder",
+    ),
+    Family(
+        **{**AF_LSTM, "model_type": "scalar_mix", "package": "modeling_scalar_mix"},
+        config={
+            **describe(CONTEXTS, LABELS),
+            "dense_size": 10,
+            "mix_l2": 0.1,
+            "special_token_ids": [2, 3],
+            "encoder_config": {"model_type": "bert", **TINY_BERT},
+        },
+        check_opinions=check_opinions_of_contexts,
+        parameters={"return_all": True},
+    ),
 ]
 
 # Builtins, modules and attributes that open files or sockets, start processes or run text as code.
@@ -205,7 +259,11 @@ AT_IMPORT = {
 }
 
 
-@pytest.fixture(params=FAMILIES, ids=lambda family: family.name or family.model_type, scope="module")
+BY_NAME = {family.name or family.model_type: family for family in FAMILIES}
+FIRST_OF_A_TASK = {family.auto_class: name for name, family in reversed(BY_NAME.items())}.values()
+
+
+@pytest.fixture(params=BY_NAME.values(), ids=BY_NAME, scope="module")
 def family(request: pytest.FixtureRequest) -> Family:
     return request.param
 
@@ -220,7 +278,7 @@ def model(family: Family, tokenizer) -> PreTrainedModel:
     """A model with a head in evaluation mode, always with the same weights, biases included."""
     torch.manual_seed(0)
     config = AutoConfig.for_model(family.model_type, calibration_temperature=1.5, **family.config)
-    config.get_text_config().vocab_size = len(tokenizer)
+    config.get_text_config(encoder=True).vocab_size = len(tokenizer)
     model = family.auto_class.from_config(config, attn_implementation="eager")
     with torch.no_grad():
         for name, parameter in model.named_parameters():
@@ -238,16 +296,21 @@ def make_batch(model: PreTrainedModel, batch_size: int = 3, length: int = 7) -> 
         return torch.randint(low, high, shape, generator=generator)
 
     batch = {
-        "input_ids": draw(5, model.config.get_text_config().vocab_size, batch_size, length),
+        "input_ids": draw(5, model.config.get_text_config(encoder=True).vocab_size, batch_size, length),
         "attention_mask": torch.ones(batch_size, length, dtype=torch.long),
         "token_type_ids": draw(0, 2, batch_size, length),
         "context_ids": draw(0, len(CONTEXTS), batch_size),
+        "word_ids": torch.arange(length).expand(batch_size, -1) - 1,
     }
     batch["token_type_ids"][:, 0] = getattr(model.config, "target_token_type", 0)
     batch["token_type_ids"][:, -1] = 1
     batch = {name: value for name, value in batch.items() if takes(model, name)}
-    logits = model(**batch).logits  # of each text, or of each of its tokens
-    return {**batch, "labels": draw(0, logits.shape[-1], *logits.shape[:-1])}
+    if takes(model, "decoder_input_ids"):
+        batch["decoder_input_ids"] = draw(0, model.config.vocab_size, batch_size, length - 2)
+    logits = model(**batch).logits  # of each text, of each of its tokens, or of each index that is generated
+    possible = (logits > torch.finfo(logits.dtype).min).flatten(0, -2).float()
+    labels = torch.multinomial(possible, 1, generator=generator).view(logits.shape[:-1])
+    return {**batch, "labels": labels}
 
 
 def test_configuration_survives_a_round_trip(model, tmp_path: Path):
@@ -270,15 +333,20 @@ def test_classifier_survives_a_round_trip(family: Family, model, tmp_path: Path)
 
 @pytest.mark.parametrize("side", ["right", "left"])
 @torch.no_grad()
-def test_padding_changes_no_state_of_a_token(model, side: str):
+def test_padding_changes_no_state_of_a_token(family: Family, model, side: str):
+    if side not in family.padding_sides:
+        pytest.skip("not a side for this model")
     batch = make_batch(model)
     del batch["labels"]
     expected = model.base_model(**batch).last_hidden_state
     widths, tokens = ((0, 4), slice(0, 7)) if side == "right" else ((4, 0), slice(4, None))
-    padded = {name: pad(value, widths) if value.dim() > 1 else value for name, value in batch.items()}
+    of_text = {name for name, value in batch.items() if value.shape[1:] == (7,)}
+    padded = {name: pad(value, widths) if name in of_text else value for name, value in batch.items()}
     padded["input_ids"][padded["attention_mask"] == 0] = 9  # whatever stands there
     if takes(model.base_model, "position_ids"):
         padded["position_ids"] = (padded["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+    if takes(model, "decoder_input_ids"):  # states and logits are of what is generated, where nothing is padded
+        tokens = slice(None)
     torch.testing.assert_close(model.base_model(**padded).last_hidden_state[:, tokens], expected)
     expected = model(**batch).logits
     if side == "right":
@@ -321,6 +389,14 @@ def assert_same_answers(given: list[list[dict]], expected: list[list[dict]]):
             assert one[key] == (pytest.approx(value, abs=1e-6) if is_approximate else value), key
 
 
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(family, id=name, marks=() if name in FIRST_OF_A_TASK else pytest.mark.slow)
+        for name, family in BY_NAME.items()
+    ],
+    indirect=True,
+)
 @pytest.mark.parametrize(
     "written_by",
     [
@@ -373,7 +449,8 @@ def test_a_stranger_gets_what_was_saved(family: Family, model, tokenizer, writte
 def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Path):
     model.save_pretrained(tmp_path)
     names = [file.name for file in family.code]
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["config.json", "model.safetensors", *names])
+    others = ["config.json", "model.safetensors", *(["generation_config.json"] if model.can_generate() else [])]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, *names])
     for file in family.code:
         assert (tmp_path / file.name).read_bytes() == file.read_bytes()
     reached = get_relative_import_files(ROOT / family.package / f"{family.package}.py")

@@ -41,6 +41,7 @@ def test_python_snippets_print_what_is_said(name: str, tiny_bert: Path, tiny_cla
     assert runner.failures == 0
 
 
+@pytest.mark.slow
 def test_own_data_as_the_readme_shows_it(tiny_bert: Path, tmp_path: Path, run_script):
     (csv,) = blocks("README.md", "csv")
     commands = next(block for block in blocks("README.md", "bash") if "own_data.yaml" in block)
@@ -67,6 +68,7 @@ def test_export_as_the_documents_show_it(tiny_classifier: Path, tmp_path: Path, 
     assert "LOCATION1 price" in run_script(*asking).stdout
 
 
+@pytest.mark.slow
 def test_annotation_as_the_documents_show_it(tiny_classifier: Path, tmp_path: Path, run_script):
     reviews = tmp_path / "reviews.csv"
     reviews.write_text("id,text\n7,Camden is dear\n8,\n9,Soho is safe\n", encoding="utf-8")

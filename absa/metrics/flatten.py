@@ -15,8 +15,8 @@ def flatten(module: str, folder: Path, name: str) -> None:
     none of them has the name of the script, and their imports become relative.
 
     Args:
-        module: the name of a folder in `evaluate_modules`: "absa", "aspect_polarity", "e2e_absa", "semeval2014",
-            "sentihood", "tagging".
+        module: the name of a folder in `evaluate_modules`: "absa", "alsc", "aspect_polarity", "e2e_absa",
+            "jaccard", "semeval2014", "sentihood", "tagging", "tuple_f1".
         folder: where the files go; made if it does not exist.
         name: of the published module; its script is `<name>.py`.
 

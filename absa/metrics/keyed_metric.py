@@ -8,6 +8,7 @@ import evaluate
 
 from absa.metrics.rows import KEY_FIELDS, join_rows, plain_rows
 from absa.metrics.tag_sequences import join_tags, plain_tags
+from absa.metrics.tuple_rows import FIELDS, SPANS, join_tuples, plain_tuples
 
 INPUTS = """
 Args:
@@ -24,6 +25,17 @@ TAG_INPUTS = """
 Args:
     predictions, references: list of {"id": str, "tags": [str]}, a tag for each word.
     scheme (str): of the tags.
+    bootstrap (int): resamples of ids for 95% intervals <name>_low and <name>_high; 0 for none.
+    seed (int): of the resampling.
+
+Returns:
+    dict of figures between 0 and 1, and counts; see README.md for each.
+"""
+
+TUPLE_INPUTS = """
+Args:
+    predictions, references: list of {"id": str, "tuples": [{"target": [start, end], "label": str, ...}]}, with the
+        fields that the metric reads; predictions may have "invalid" (bool): some output was no tuple.
     bootstrap (int): resamples of ids for 95% intervals <name>_low and <name>_high; 0 for none.
     seed (int): of the resampling.
 
@@ -48,6 +60,15 @@ def tag_metric_info(**about: str | list[str]) -> evaluate.MetricInfo:
     sentence = {"id": datasets.Value("string"), "tags": datasets.Sequence(datasets.Value("string"))}
     features = datasets.Features({"predictions": sentence, "references": sentence})
     return evaluate.MetricInfo(**about, inputs_description=TAG_INPUTS, license="Apache-2.0", features=features)
+
+
+def tuple_metric_info(**about: str | list[str]) -> evaluate.MetricInfo:
+    """The info of a metric of sentences of tuples, with what is said `about` it."""
+    span = datasets.Sequence(datasets.Value("int64"))
+    fields = {field: span if field in SPANS else datasets.Value("string") for field in FIELDS}
+    sentence = {"id": datasets.Value("string"), "tuples": [fields], "invalid": datasets.Value("bool")}
+    features = datasets.Features({"predictions": sentence, "references": sentence})
+    return evaluate.MetricInfo(**about, inputs_description=TUPLE_INPUTS, license="Apache-2.0", features=features)
 
 
 class KeyedRowsMixin:
@@ -88,3 +109,10 @@ class TaggedSentencesMixin(KeyedRowsMixin):
 
     join = staticmethod(join_tags)
     plain = staticmethod(plain_tags)
+
+
+class TuplesMixin(KeyedRowsMixin):
+    """The same for sentences of tuples, with `gold`, `predicted` and `invalid` as columns."""
+
+    join = staticmethod(join_tuples)
+    plain = staticmethod(plain_tuples)

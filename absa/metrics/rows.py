@@ -109,6 +109,50 @@ def sorted_rows(ids, targets, aspects, labels, probabilities, label_names: Seque
     return Rows([keys[row] for row in order], label_ids[order], distributions[order])
 
 
+def join_by_id(
+    predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]], field: str
+) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Pairs of the prediction and the reference of one id, wherever they stand; sorted by id.
+
+    Args:
+        predictions, references: dicts with "id" and a field.
+
+    Raises:
+        ValueError: as `rows_by_id`, or an id is on one side only.
+    """
+    predicted, gold = rows_by_id("predictions", predictions, field), rows_by_id("references", references, field)
+    for side, given, other, needed in (
+        ("predictions", predicted, "references", gold),
+        ("references", gold, "predictions", predicted),
+    ):
+        if missing := needed.keys() - given.keys():
+            raise ValueError(
+                f"{side} lack {len(missing)} of the {len(needed)} ids of {other}, first {shorten(min(missing))}: give "
+                "one prediction for each reference, and none without."
+            )
+    return [(predicted[id_], gold[id_]) for id_ in sorted(gold)]
+
+
+def rows_by_id(side: str, rows: Sequence[Mapping[str, Any]], field: str) -> dict[str, Mapping[str, Any]]:
+    """Rows by their id.
+
+    Raises:
+        ValueError: no list of dicts, the id or the field is missing, or an id is no string or is given twice.
+    """
+    if not is_sequence(rows):
+        raise ValueError(f"{side}={shorten(rows)} ({type(rows).__name__}): give a list of dicts with id and {field}.")
+    by_id = {}
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping) or "id" not in row or field not in row:
+            raise ValueError(
+                f"{side}[{number}]={shorten(row)} ({type(row).__name__}): give a dict with 'id' and {field!r}."
+            )
+        if not is_text(row["id"]) or row["id"] in by_id:
+            raise ValueError(f"{side}[{number}]: the id {shorten(row['id'])} is no string, or is given twice.")
+        by_id[row["id"]] = row
+    return by_id
+
+
 def checked_rows(ids, targets, aspects, labels, probabilities, label_names: Sequence[str]) -> Rows:
     """Check parallel sequences of rows; they keep their order, and may share a key.
 

@@ -6,7 +6,7 @@ A tag is "O", or a prefix, a hyphen and a type: "B-POS". A span is (first, last,
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from absa.metrics.rows import is_sequence, is_text, shorten
+from absa.metrics.rows import is_sequence, is_text, join_by_id, rows_by_id, shorten
 
 SCHEMES = {"BIEOS": ("B", "I", "E", "S"), "BIO": ("B", "I"), "OT": ("T",)}
 """The prefixes of each scheme."""
@@ -137,18 +137,8 @@ def join_tags(predictions: Sequence[Mapping[str, Any]], references: Sequence[Map
     Raises:
         ValueError: no lists of dicts, a field is missing, an id is no string, is given twice or is on one side only.
     """
-    predicted, gold = _by_id("predictions", predictions), _by_id("references", references)
-    for side, given, other, needed in (
-        ("predictions", predicted, "references", gold),
-        ("references", gold, "predictions", predicted),
-    ):
-        if missing := needed.keys() - given.keys():
-            raise ValueError(
-                f"{side} lack {len(missing)} of the {len(needed)} ids of {other}, first {shorten(min(missing))}: give "
-                "one prediction for each reference, and none without."
-            )
-    ids = sorted(gold)
-    return {"gold": [gold[id_] for id_ in ids], "predicted": [predicted[id_] for id_ in ids]}
+    pairs = join_by_id(predictions, references, "tags")
+    return {"gold": [gold["tags"] for _, gold in pairs], "predicted": [predicted["tags"] for predicted, _ in pairs]}
 
 
 def plain_tags(side: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -157,23 +147,10 @@ def plain_tags(side: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     Raises:
         ValueError: as `join_tags` of one side; also tags that are no list of strings.
     """
-    by_id = _by_id(side, rows)
-    for id_, tags in by_id.items():
+    plain = []
+    for id_, row in rows_by_id(side, rows, "tags").items():
+        tags = row["tags"]
         if not is_sequence(tags) or not all(map(is_text, tags)):
             raise ValueError(f"{side}: the tags {shorten(tags)} of id {shorten(id_)} are no list of strings.")
-    return [{"id": id_, "tags": list(tags)} for id_, tags in by_id.items()]
-
-
-def _by_id(side: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    if not is_sequence(rows):
-        raise ValueError(f"{side}={shorten(rows)} ({type(rows).__name__}): give a list of dicts with id and tags.")
-    by_id = {}
-    for number, row in enumerate(rows):
-        if not isinstance(row, Mapping) or "id" not in row or "tags" not in row:
-            raise ValueError(
-                f"{side}[{number}]={shorten(row)} ({type(row).__name__}): give a dict with 'id' and 'tags'."
-            )
-        if not is_text(row["id"]) or row["id"] in by_id:
-            raise ValueError(f"{side}[{number}]: the id {shorten(row['id'])} is no string, or is given twice.")
-        by_id[row["id"]] = row["tags"]
-    return by_id
+        plain.append({"id": id_, "tags": list(tags)})
+    return plain

@@ -3,7 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from transformers import AutoModelForSequenceClassification, AutoModelForTokenClassification
+from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoModelForTokenClassification
+
+from modeling_generative_absa import TASKS as SUBTASKS
 
 FILE_HELP = "csv or jsonl with dataset=custom; columns with dataset=conll and data_config=columns."
 
@@ -198,4 +200,52 @@ class TaggingArguments(DataArguments):
         return {**options, "config_name": self.data_config, "data_files": self.files, scheme: self.scheme}
 
 
-ARGUMENTS: dict[str, type[DataArguments]] = {kind.task: kind for kind in (ClassificationArguments, TaggingArguments)}
+@dataclass
+class GenerationArguments(DataArguments):
+    """Which sentences with tuples, and what of them is generated."""
+
+    task: ClassVar[str] = "generation"
+    datasets: ClassVar[tuple[str, ...]] = ("aste_v2", "bartabsa", "mams")
+    auto_class: ClassVar[type] = AutoModelForSeq2SeqLM
+
+    dataset: str = field(
+        default="aste_v2",
+        metadata={"help": "aste_v2, bartabsa, mams, or a folder or Hub id of parquet files (default: aste_v2)."},
+    )
+    data_config: str | None = field(
+        default=None,
+        metadata={
+            "help": "14lap, 14res, 15res, 16res or own of aste_v2; penga_14lap, pengb_, fan_, wang_ and so on of "
+            "bartabsa; terms or categories of mams."
+        },
+    )
+    subtasks: list[str] = field(
+        default_factory=lambda: ["aste"],
+        metadata={
+            "help": "What is generated: targets (ate), opinions (ote), targets and labels (aesc), targets and "
+            "opinions (aope), all three (aste); or of a given target its label (alsc), its opinions (aoe) (default: "
+            "aste). The first of several chooses the checkpoint."
+        },
+    )
+
+    def __post_init__(self):
+        super().__post_init__()
+        if unknown := set(self.subtasks) - SUBTASKS.keys():
+            raise ValueError(f"subtasks={sorted(unknown)[0]}: choose of {', '.join(SUBTASKS)}")
+        asks = {SUBTASKS[subtask].is_given for subtask in self.subtasks}
+        if len(asks) > 1:
+            raise ValueError(
+                f"subtasks={' '.join(self.subtasks)}: some are given a target (alsc, aoe) and some find it; train a "
+                "model for each kind"
+            )
+
+    @property
+    def builder_options(self) -> dict[str, Any]:
+        """What `load_absa_dataset` takes beside the name."""
+        options = {"data_dir": self.data_dir, "deduplicate": self.deduplicate, "data_files": self.files}
+        return {**options, "config_name": self.data_config}
+
+
+ARGUMENTS: dict[str, type[DataArguments]] = {
+    kind.task: kind for kind in (ClassificationArguments, TaggingArguments, GenerationArguments)
+}

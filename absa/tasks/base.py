@@ -37,6 +37,8 @@ class Task(ABC):
     """What finds a family's model for this task."""
     hub_task: ClassVar[str] = "text-classification"
     """The Hub's name of the task."""
+    generates: ClassVar[bool] = False
+    """Whether models answer by generating."""
     splits: Mapping[str, Rows]
     """For "train", "validation" and "test" (where there is one) the columns of the data set."""
     label_names: list[str]

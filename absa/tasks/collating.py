@@ -40,3 +40,10 @@ class CollatorOfWords(CollatorOfTexts):
 
     def padded(self, inputs: list[dict]) -> Mapping[str, torch.Tensor]:
         return self.tokenizer.pad(inputs, padding_side="right", return_tensors="pt")
+
+
+@dataclass
+class CollatorOfSequences(CollatorOfWords):
+    """The same of `word_ids` of each token, and of `decoder_prompt_ids` and `labels` of each index to generate."""
+
+    fillings: ClassVar[Mapping[str, int]] = {"word_ids": -1, "decoder_prompt_ids": 0, "labels": NO_LABEL}

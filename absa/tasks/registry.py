@@ -5,9 +5,10 @@ from transformers import PreTrainedModel
 from absa.models import auto_class_of
 from absa.tasks.base import Task
 from absa.tasks.classification import Classification
+from absa.tasks.generation import Generation
 from absa.tasks.tagging import Tagging
 
-TASKS: dict[str, type[Task]] = {"classification": Classification, "tagging": Tagging}
+TASKS: dict[str, type[Task]] = {"classification": Classification, "tagging": Tagging, "generation": Generation}
 
 
 def task_of(argument: str, checkpoint: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 import yaml
-from transformers import CONFIG_MAPPING, TrainingArguments
+from transformers import CONFIG_MAPPING, Seq2SeqTrainingArguments
 
 from absa.commands import make_parser, parse_words, reason
 from absa.models import FAMILIES, classifier_of, parse_overrides
@@ -49,7 +49,7 @@ class ModelArguments:
             "choices": list(FAMILIES),
             "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and "
             "BERT-single, one model for each context, without; af_lstm, over word vectors, is AF-LSTM and its "
-            "baselines.",
+            "baselines; scalar_mix reads a learned mix of all layers of any encoder.",
         },
     )
     model_name_or_path: str | None = field(
@@ -118,10 +118,10 @@ class ModelArguments:
 
 
 @dataclass
-class ABSATrainingArguments(TrainingArguments):
+class ABSATrainingArguments(Seq2SeqTrainingArguments):
     """The Trainer's arguments with the paper's values as defaults and the checkpoint chosen on validation data."""
 
-    _VALID_DICT_FIELDS = (*TrainingArguments._VALID_DICT_FIELDS, "learning_rates")
+    _VALID_DICT_FIELDS = (*Seq2SeqTrainingArguments._VALID_DICT_FIELDS, "learning_rates")
 
     output_dir: str | None = field(
         default="outputs/run", metadata={"help": "One folder a seed, and all_results.json."}
@@ -142,8 +142,8 @@ class ABSATrainingArguments(TrainingArguments):
     learning_rates: dict | str | None = field(
         default=None,
         metadata={
-            "help": "Peak learning rates of parts of the model, in place of the others: "
-            '\'{"lstm": 1e-3, "classifier": 1e-4}\' (default: none).'
+            "help": "Peak learning rates of modules of the model, in place of the others, and 0 for what is not "
+            'trained: \'{"lstm": 1e-3, "encoder.embeddings": 0}\' (default: none).'
         },
     )
     layer_decay: float = field(
@@ -235,8 +235,17 @@ class Arguments(NamedTuple):
 
 
 def parse_arguments(argv: list[str]) -> Arguments:
+    """As `parse_all`, of a training run."""
+    return parse_all(argv)[0]
+
+
+def parse_all(argv: list[str], *others: type) -> tuple:
     """Arguments from a recipe, if the first word names one, and from the command line, which wins.
 
+    Args:
+        others: dataclasses of further arguments.
+    Returns:
+        `Arguments`, and one of each of the others.
     Raises:
         FileNotFoundError, ValueError: if the recipe is missing, cannot be read or holds an unknown name, or a value is
             out of its range.
@@ -247,7 +256,7 @@ def parse_arguments(argv: list[str]) -> Arguments:
         recipe = read_recipe(recipe_file)
     task = first_look(argv, "--task") or recipe.get("task", ModelArguments.task)
     # The parser refuses another task.
-    parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments)
+    parser = make_parser(ModelArguments, ARGUMENTS.get(task, DataArguments), ABSATrainingArguments, *others)
     unknown = sorted(recipe.keys() - {action.dest for action in parser._actions})
     if unknown:
         raise ValueError(
@@ -255,12 +264,12 @@ def parse_arguments(argv: list[str]) -> Arguments:
         )
     # Of an argument given twice the last counts.
     words = [*recipe_words(for_dataset(recipe, first_look(argv, "--dataset"))), *argv]
-    arguments = Arguments(*parse_words(parser, words))
+    model, data, training, *further = parse_words(parser, words)
     for name, remedy in NOT_TAKEN.items():
-        value = getattr(arguments.training, name)
+        value = getattr(training, name)
         if value != ABSATrainingArguments.__dataclass_fields__[name].default:
             raise ValueError(f"{name}={value} has no effect here: {remedy}")
-    return arguments
+    return Arguments(model, data, training), *further
 
 
 def read_recipe(file: str) -> dict[str, Any]:

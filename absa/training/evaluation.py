@@ -3,12 +3,13 @@
 import tempfile
 from typing import Any
 
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase, Trainer
+from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from absa.models import most_tokens
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Task
 from absa.training.arguments import ABSATrainingArguments
+from absa.training.trainer import ABSATrainer
 
 
 def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task) -> Task:
@@ -17,12 +18,13 @@ def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task) -> Task:
     Raises:
         ValueError: if they are others: each score would be of another label.
     """
-    labels = [config.id2label[number] for number in range(config.num_labels)]
+    every = [config.id2label[number] for number in range(config.num_labels)]
+    labels = getattr(config, "labels", every)  # of a model that generates none, although a configuration has some
     task = task.with_labels(labels)
     if labels != task.label_names:
         raise ValueError(
             f"checkpoint={checkpoint} has the labels {labels}, the data {task.label_names}: give the data that it was "
-            "trained for, with the same options (such as --absent_label or --scheme)"
+            "trained for, with the same options (such as --absent_label, --scheme or --subtasks)"
         )
     return task
 
@@ -34,9 +36,12 @@ def answers_of(
     split: str,
     arguments: DataArguments,
     batch_size: int,
+    **generation: Any,
 ) -> Any:
     """What a model answers to the rows of a split, see `Task.answers`.
 
+    Args:
+        generation: how a model that generates does it, see its `generate`.
     Raises:
         ValueError: if the data asks for something that the model does not know.
     """
@@ -49,12 +54,12 @@ def answers_of(
             save_strategy="no",
             load_best_model_at_end=False,
             bf16="false",
-            train_sampling_strategy="random",  # by length, the Trainer would group the rows of predictions too
             per_device_eval_batch_size=batch_size,
             remove_unused_columns=False,
             dataloader_pin_memory=False,
+            predict_with_generate=task.generates,
             report_to=[],
         )
         collator = task.trainer_options(arguments, tokenizer, options)["data_collator"]
-        trainer = Trainer(model, options, data_collator=collator)
-        return task.answers(split, entries, trainer.predict(entries.dataset).predictions)
+        trainer = ABSATrainer(model, options, data_collator=collator, processing_class=tokenizer)
+        return task.answers(split, entries, trainer.predict(entries.dataset, **generation).predictions)

@@ -1,11 +1,11 @@
 """How fast each weight learns."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from transformers import PreTrainedModel
 
-# The parts of a backbone, and what context guidance adds inside of its layers.
+# The parts of a backbone, where a model has none of this name, and what context guidance adds inside of its layers.
 BACKBONE = {"embeddings", "encoder", "pooler"}
 GUIDANCE = {"context_matrix", "context_query", "context_key", "query_gate", "key_gate"}
 LAYER = re.compile(r"\.encoder\.layer\.(\d+)\.")
@@ -18,7 +18,22 @@ def part_of(name: str, model: PreTrainedModel) -> str:
 
 def is_new(name: str, model: PreTrainedModel) -> bool:
     """Whether the parameter of this name starts from random numbers."""
-    return part_of(name, model) not in BACKBONE or not GUIDANCE.isdisjoint(name.split("."))
+    backbone = {"backbone"} if hasattr(model.base_model, "backbone") else BACKBONE
+    return part_of(name, model) not in backbone or not GUIDANCE.isdisjoint(name.split("."))
+
+
+def named_by(name: str, model: PreTrainedModel, modules: Iterable[str]) -> str | None:
+    """The longest of some names of modules that a parameter belongs to: "encoder", "encoder.layer.0"."""
+    path = f"{name.removeprefix(f'{model.base_model_prefix}.')}."
+    return max((module for module in modules if path.startswith(f"{module}.")), key=len, default=None)
+
+
+def freeze(model: PreTrainedModel, learning_rates: Mapping[str, float] | None):
+    """Takes the gradients from what has a learning rate of 0."""
+    learning_rates = learning_rates or {}
+    for name, parameter in model.named_parameters():
+        if learning_rates.get(named_by(name, model, learning_rates)) == 0:
+            parameter.requires_grad_(False)
 
 
 def depth_of(name: str, num_layers: int) -> int:
@@ -48,23 +63,25 @@ def parameter_groups(
         new_learning_rate: of the weights that are new, see `is_new`; None for `learning_rate`.
         layer_decay: what the rate of pretrained weights is multiplied by from one layer to the one below (Howard &
             Ruder, ACL 2018); 1 for the same rate everywhere.
-        learning_rates: of parts of the model, in place of the three above.
+        learning_rates: of modules of the model, in place of the three above; of one within another the inner's.
     Returns:
         Dictionaries with `params`, `lr` and `weight_decay`.
     Raises:
-        ValueError: for a rate of a part that the model has not.
+        ValueError: for a rate of a module that the model has not.
     """
     learning_rates = learning_rates or {}
-    parts = dict.fromkeys(part_of(name, model) for name, _ in model.named_parameters())
-    if unknown := sorted(learning_rates.keys() - parts):
+    names = [name for name, _ in model.named_parameters()]
+    unknown = [module for module in learning_rates if not any(named_by(name, model, [module]) for name in names)]
+    if unknown:
+        parts = dict.fromkeys(part_of(name, model) for name in names)
         raise ValueError(f"learning_rates names {', '.join(unknown)}: the parts of the model are {', '.join(parts)}")
-    top = getattr(model.config.get_text_config(), "num_hidden_layers", 0) + 1
+    top = getattr(model.config.get_text_config(encoder=True), "num_hidden_layers", 0) + 1
     groups, decayed = {}, set(decayed)
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:
             continue
-        if (part := part_of(name, model)) in learning_rates:
-            rate = learning_rates[part]
+        if module := named_by(name, model, learning_rates):
+            rate = learning_rates[module]
         elif is_new(name, model):
             rate = learning_rate if new_learning_rate is None else new_learning_rate
         else:

@@ -23,11 +23,12 @@ import transformers
 from accelerate import PartialState
 from datasets import disable_progress_bars
 from filelock import FileLock
-from transformers import EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
+from transformers import AutoConfig, EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning
 from absa.models import (
+    added_tokens,
     build_config,
     classifier_of,
     load_model,
@@ -41,6 +42,7 @@ from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
 from absa.tasks.registry import TASKS
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_arguments
+from absa.training.optimisation import freeze
 from absa.training.results import PROTOCOL, summarise, table, write_json
 from absa.training.trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
 from absa.word_vectors import words_and_vectors
@@ -80,7 +82,14 @@ def build_on_backbone(
         revision=revision,
     )
     tokenizer = load_tokenizer(backbone, config, revision)
+    if getattr(config, "special_token_ids", ()) is None:
+        config.special_token_ids = added_tokens(tokenizer)
     model = load_model(backbone, config, model_arguments.attn_implementation, revision, task.auto_class)
+    if hasattr(model.base_model, "start_classes"):
+        before = AutoConfig.from_pretrained(backbone, revision=revision)
+        # A model of the same family has trained its classes: only others start from their words.
+        if not isinstance(before, type(config)) or before.grammar.classes != config.grammar.classes:
+            model.base_model.start_classes(tokenizer)
     return model, tokenizer
 
 
@@ -104,7 +113,9 @@ def build_on_words(
     return new_model(config, vectors, task.auto_class), tokenizer
 
 
-def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_by: str) -> ABSATrainingArguments:
+def one_seed(
+    arguments: ABSATrainingArguments, folder: Path, seed: int, task: Task, select_by: str
+) -> ABSATrainingArguments:
     """The arguments of one training run of one seed."""
     return replace(
         arguments,
@@ -112,6 +123,7 @@ def one_seed(arguments: ABSATrainingArguments, folder: Path, seed: int, select_b
         seed=seed,
         data_seed=seed,
         remove_unused_columns=False,
+        predict_with_generate=task.generates,
         metric_for_best_model=select_by,
         greater_is_better=None,  # the Trainer's choice
         restore_callback_states_from_checkpoint=arguments.patience is not None,
@@ -133,8 +145,9 @@ def train_one(
     set_seed(seed)
     model, tokenizer = build(task, arguments.model, arguments.data)
     entries = {split: task.entries(split, arguments.data, tokenizer, model.config) for split in task.splits}
-    training_arguments = one_seed(arguments.training, folder, seed, select_by)
+    training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
+    freeze(model, training_arguments.learning_rates)
     begin(model)
 
     def scores_of(split: str, predictions) -> dict[str, float]:
@@ -158,8 +171,9 @@ def train_one(
         trainer.add_callback(EarlyStoppingCallback(training_arguments.patience))
     if training_arguments.oracle:
         trainer.add_callback(ScoreTestSplit(lambda: scores_of("test", predict(trainer, entries["test"].dataset))))
-    if hasattr(model.classifier, "fit"):  # how frequent labels are: there is nothing to optimise
-        model.classifier.fit(entries["train"].dataset["labels"][:])
+    classifier = getattr(model, "classifier", None)
+    if hasattr(classifier, "fit"):  # how frequent labels are: there is nothing to optimise
+        classifier.fit(entries["train"].dataset["labels"][:])
         seconds = 0.0
     else:
         seconds = trainer.go_on()

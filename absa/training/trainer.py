@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch.utils.data import SequentialSampler
-from transformers import Trainer, TrainerCallback, TrainerState
+from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
@@ -91,7 +91,7 @@ class ScoreTestSplit(TrainerCallback):
         state.log_history.append({"epoch": state.epoch, "step": state.global_step, **scores})
 
 
-class ABSATrainer(Trainer):
+class ABSATrainer(Seq2SeqTrainer):
     """The Trainer with this project's order of training rows, learning rates, R-Drop and way of going on.
 
     Evaluation rows keep their order.
@@ -140,6 +140,11 @@ class ABSATrainer(Trainer):
         # The Trainer's own would group these rows by length too, and their predictions come back in that order.
         return SequentialSampler(eval_dataset)
 
+    def get_decay_parameter_names(self, model) -> list[str]:
+        """As the Trainer, without the parameters that a model exempts."""
+        exempt = getattr(model, "no_weight_decay", ())
+        return [name for name in super().get_decay_parameter_names(model) if not name.endswith(exempt)]
+
     def get_optimizer_cls_and_kwargs(self, args, model=None):
         optimizer, options = super().get_optimizer_cls_and_kwargs(args, model)
         decayed, weight_decay = self.get_decay_parameter_names(model), args.weight_decay
@@ -165,6 +170,20 @@ class ABSATrainer(Trainer):
         loss, outputs = super().compute_loss(model, twice(inputs), True, num_items_in_batch)
         loss = loss + divergence(outputs.logits, inputs["labels"])
         return (loss, outputs) if return_outputs else loss
+
+    def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None, **options):
+        """As the Trainer; of what a model generates also the log-probabilities of all that could have come."""
+        if not self.args.predict_with_generate:
+            return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
+        inputs = self._prepare_inputs(inputs)
+        prompts, mask = inputs["decoder_prompt_ids"], inputs["attention_mask"]
+        with torch.no_grad():  # once for the loss, the answers and their probabilities
+            encoded = self.model.base_model.encode(inputs["input_ids"], mask, inputs["word_ids"])
+        inputs = {**inputs, "encoder_outputs": encoded}
+        loss, sequences, labels = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
+        # The Trainer pads short ones to 20 indices, more than a model of short answers has positions for.
+        sequences = sequences[:, : self.model.config.max_target_length]
+        return loss, (sequences, self.model.log_probabilities(sequences, prompts, encoded, mask)), labels
 
     def _save_rng_state(self, output_dir):
         """As the Trainer. All processes have written then, and trainer_state.json is the last file of a checkpoint."""
@@ -196,8 +215,8 @@ def compute_in_float32(trainer: Trainer):
         vars(trainer.model).pop(name, None)
 
 
-def predict(trainer: Trainer, entries: Sequence[Mapping]) -> np.ndarray:
-    """Logits of the entries, (entries, labels) or (entries, most contexts, labels), without scoring them."""
+def predict(trainer: Trainer, entries: Sequence[Mapping]) -> np.ndarray | tuple[np.ndarray, ...]:
+    """What the model answers to the entries, as the task takes it, without scoring it."""
     compute_metrics, trainer.compute_metrics = trainer.compute_metrics, None
     try:
         return trainer.predict(entries).predictions

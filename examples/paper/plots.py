@@ -1,5 +1,5 @@
-"""Draws the numbers of `figures.py` and `gates.py`: in lightness and hatches, never hue alone, for those who see no
-colours."""
+"""Draws the numbers of `figures.py`, `gates.py` and `layers.py`: in lightness, hatches and marks, never hue alone, for
+those who see no colours."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -136,3 +136,19 @@ def gates(panels: Sequence[Mapping], folder: Path):
             heat_map(one, np.array(panel[name]), divisions, panel["words"], decimals=2)
             one.set_title(title)
     save(figure, folder, "gates")
+
+
+def layers(runs: Mapping[str, Mapping], folder: Path):
+    """Of each run the share and the contribution of each layer, with deviations over seeds."""
+    figure = Figure(figsize=(10, 3.5), layout="constrained")
+    axes = figure.subplots(1, 2, sharey=True)
+    for panel, name in zip(axes, ("s", "contribution"), strict=True):
+        for number, (run, of_run) in enumerate(runs.items()):
+            mean, std = of_run[name]["mean"], of_run[name]["std"]
+            style = {"marker": "osD^v"[number % 5], "linestyle": ("-", "--", ":")[number % 3], "capsize": 3}
+            panel.errorbar(range(len(mean)), mean, std, color=(DARK, LIGHT)[number % 2], label=run, **style)
+        panel.set_title(name)
+        panel.set_xlabel("layer (0: embeddings)")
+    axes[0].set_ylim(bottom=0)  # of both, when both are drawn
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left")
+    save(figure, folder, "layers")

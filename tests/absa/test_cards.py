@@ -12,6 +12,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value
 from huggingface_hub import DatasetCard, ModelCard
 from transformers import (
     AutoConfig,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
@@ -19,7 +20,9 @@ from transformers import (
 
 from absa import cards, models
 from absa.tasks.classification import describe
+from datasets_scripts.tuples import SPAN, tuple_features
 from modeling_af_lstm import AFLstmConfig
+from modeling_generative_absa import AspectOpinionPipeline
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 
@@ -231,6 +234,67 @@ def test_the_card_of_another_tagger(make_tagger, labels: list[str], said: str, u
     assert ModelCard(card).data.tags == ["global-context"]
 
 
+def test_the_card_of_a_generator(finished_generator):
+    seed = finished_generator / "seed-42"
+    own = json.loads((seed / "results.json").read_text())
+    model, tokenizer = models.load_classifier("model", str(seed), AutoModelForSeq2SeqLM)
+    card = cards.model_card(model, tokenizer, cards.facts_of_run(seed), "alice/tiny", "apache-2.0")
+    data = ModelCard(card).data
+    assert (data.pipeline_tag, data.language) == ("text2text-generation", "en")
+    assert data.tags == ["aspect-based-sentiment-analysis", "sentiment-analysis", "aste", "pointer-absa"]
+    found = {(result.dataset_name, result.dataset_type, result.dataset_config) for result in data.eval_results}
+    assert found == {("ASTE-Data-V2, 14res", "aste_v2", "14res")}
+    scores = {result.metric_type: result.metric_value for result in data.eval_results}
+    assert scores["f1"] == own["test"]["f1"]
+    answers = AspectOpinionPipeline(model=model, tokenizer=tokenizer)(
+        "The battery life is great, but the keyboard is not."
+    )
+    shown = re.search(r'^pipe\("The .*"\)\n((?:# .*\n)+)', card, flags=re.MULTILINE)[1].replace("# ", "")
+    answers_shown = ast.literal_eval(shown.split("\nand ")[0])
+    terms = [[(one["target"], one["opinion"], one["label"]) for one in some] for some in (answers_shown, answers[:2])]
+    assert terms[0] == terms[1]
+    errors = (cards.cell(own["calibration"]["test"][when]["tuple"]) for when in ("before", "after"))
+    for said in (
+        "of\na bert encoder and a new decoder of 1 layer, fine-tuned on ASTE-Data-V2, 14res with",
+        "It finds the aspects, opinions and sentiments in a text.",
+        'pipeline("aspect-opinion-extraction", **of_repo)',
+        'absa.load("alice/tiny")',
+        "`examples/annotate.py` writes those of a corpus",
+        "- labels: positive, negative\n",
+        f"- at most 256 words and {tokenizer.model_max_length} tokens;",
+        f"| tuple | {' | '.join(errors)} |\n\nThis was measured on the scores of whole answers",
+        "English reviews of restaurants.",
+        "None of these sentences is without an answer",
+        "yan-etal-2021-unified",
+        "xu-etal-2020-position",
+        "data_config: 14res",
+    ):
+        assert said in card
+    assert str(seed) not in card
+    assert not re.search(r"wu-ong|data_dir|15res|\n\n\n", card)
+
+
+def test_the_card_of_a_generator_that_is_given_terms(make_generator):
+    model, tokenizer = models.load_classifier("model", str(make_generator("alsc", "aoe")), AutoModelForSeq2SeqLM)
+    card = cards.model_card(model, tokenizer, None, "alice/tiny", "apache-2.0")
+    assert "It finds the sentiment of an aspect; the opinions of an aspect in a text." in card
+    shown = re.search(r"^pipe\((\{.*\})\)\n((?:# .*\n)+)", card, flags=re.MULTILINE)
+    asked = ast.literal_eval(shown[1])
+    (answer,) = ast.literal_eval(shown[2].replace("# ", ""))
+    assert asked["text"][asked["target_start"] : asked["target_end"]] == answer["target"] == "battery life"
+    assert answer["label"] in answer["probabilities"]
+    assert '- `task="alsc"`: the sentiment of an aspect, where nothing else is asked\n- `task="aoe"`: the op' in card
+    assert "`opinion`" not in card
+    assert "\n\n\n" not in card
+
+
+def test_no_answer_to_calibrate(facts):
+    errors = {"before": {"tuple": None}, "after": {"tuple": None}}
+    run = facts({"test": {"macro_f1": 0.0, "aspect_auc": None}, "calibration": {"test": errors}})
+    assert run["helped"] is False
+    assert run["calibration"] == [("tuple", "undefined", "undefined")]
+
+
 def test_the_card_of_tagged_sentences():
     names = ["O", "B-POS", "I-POS", "B-NEG", "I-NEG"]
     features = {"id": Value("string"), "text": Value("string"), "tokens": List(Value("string"))}
@@ -242,6 +306,17 @@ def test_the_card_of_tagged_sentences():
     assert "- tags, in the scheme BIO: O, B-POS, I-POS, B-NEG, I-NEG\n" in card
     assert "| split | sentences | tokens | POS | NEG |\n|---|---|---|---|---|\n| train | 1 | 4 | 1 | 1 |" in card
     assert "aspect" not in card
+
+
+def test_the_card_of_sentences_of_tuples():
+    label = ClassLabel(names=["good", "bad"])
+    tuples = [{"target": [0, 1], "label": 1}, {"target": [1, 2], "label": 1}]
+    rows = {"id": ["0"], "text": ["a b"], "words": [["a", "b"]], "offsets": [[[0, 1], [2, 3]]], "tuples": [tuples]}
+    splits = DatasetDict(train=Dataset.from_dict(rows, features=tuple_features(target=SPAN, label=label)))
+    card = cards.dataset_card(splits, "alice/own", "mit", None, None)
+    assert "and `tuples`.\n\n- fields of a tuple: target, label; targets and opinions are words" in card
+    assert "\n- labels: good, bad\n\n| split | sentences | tuples | good | bad |\n" in card
+    assert "| train | 1 | 2 | 0 | 2 |" in card
 
 
 @pytest.mark.parametrize("name", ["sample_corpus", "sample_reviews"])

@@ -111,6 +111,22 @@ def test_a_tagger_is_whole_and_brings_no_texts(finished_tagger, api, tmp_path: P
     assert absa.load(unpack(api, tmp_path / "published"))(text) == absa.load(str(seed))(text)
 
 
+def test_a_generator_is_whole_and_brings_no_texts(finished_generator, api, tmp_path: Path):
+    seed = finished_generator / "seed-42"
+    assert (seed / "test_tuples.parquet").is_file()
+    publish("model", seed)
+    code = {name for name in api.uploaded if name.endswith("_generative_absa.py")}
+    assert {"grammar_generative_absa.py", "modeling_generative_absa.py", "pipeline_generative_absa.py"} <= code
+    saved = {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    assert api.uploaded.keys() == {"README.md", *saved, *code}
+    assert "pipeline_tag: text2text-generation" in api.uploaded["README.md"].decode()
+    assert "*_generative_absa.py" in api.upload_folder.call_args.kwargs["delete_patterns"]
+    text = "The price is dear."
+    opinions = absa.load(str(seed))(text)
+    assert opinions
+    assert absa.load(unpack(api, tmp_path / "published"))(text) == opinions
+
+
 def test_how_the_hub_is_asked(tiny_classifier: Path, api, capsys):
     publish("model", tiny_classifier, "alice/m", revision="trial")
     repo = {"repo_id": "alice/m", "repo_type": "model"}
@@ -226,7 +242,7 @@ def test_the_digests_are_the_smallest_of_the_data(shared_dir):
         ("dataset", "{csv}", "d", "repo_id=d: give the user or organisation too, USER/d"),
         ("dataset", "{csv}", "alice/white space", "alice/white space"),
         ("dataset", "{csv}", "alice/d", "license is not given: name the licence of the data"),
-        ("metric", "sentihod", "alice/s", "module='sentihod' is no metric of this package: give one of absa, aspect_"),
+        ("metric", "sentihod", "alice/s", "module='sentihod' is no metric of this package: give one of absa, alsc, "),
     ],
 )
 def test_errors(data_folder: Path, tiny_bert: Path, refusal, kind, folder, repo_id, message):

@@ -26,7 +26,8 @@ runpy.run_path(SCRIPT, run_name="__main__")
 
 
 @pytest.fixture(
-    params=["qacg_bert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cg_bert", "bert"))], scope="module"
+    params=["qacg_bert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("cg_bert", "bert", "scalar_mix"))],
+    scope="module",
 )
 def exported(request, tmp_path_factory, tiny_bert, run_script):
     """A tiny classifier with weights large enough to differ by, its pipeline, and the folder of its export."""
@@ -36,6 +37,8 @@ def exported(request, tmp_path_factory, tiny_bert, run_script):
     described = describe(contexts, labels, auxiliary_sentence=symmetric, symmetric_targets=symmetric)
     config = backbones.build_config(request.param, str(tiny_bert), described)
     config.calibration_temperature = 1.5
+    if hasattr(config, "special_token_ids"):
+        config.special_token_ids = [2, 3]
     torch.manual_seed(0)
     model = backbones.load_model(str(tiny_bert), config, "sdpa").eval()
     with torch.no_grad():

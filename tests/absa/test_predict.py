@@ -118,6 +118,28 @@ def test_as_many_ids_as_texts(which: str, request):
         request.getfixturevalue(which)(iter(TEXTS[:1]), text_ids=["a", "b"])
 
 
+def test_aspect_terms_that_are_given(make_generator):
+    """By their words, or by their places as the pipeline of the checkpoint takes them."""
+    read = absa.load(str(make_generator("aoe")), targets=["dear", "safe"])
+    opinions = read(TEXTS)
+    places = [[(one.target, one.target_start) for one in of_text] for of_text in opinions]
+    assert {*places[0]} == {("dear", 13), ("safe", 22)}
+    assert places[1:] == [[], []]
+    read = absa.load(str(make_generator("aoe")))
+    asked = [{"text": TEXTS[0], "target_start": start, "target_end": start + 4} for start in (13, 22)]
+    assert [one.opinion for of_one in read(asked) for one in of_one] == [one.opinion for one in opinions[0]]
+    assert read(TEXTS[0], targets=["safe"]) == read(TEXTS, targets=["safe"])[0]
+    for texts, targets, said in (
+        (TEXTS[:1], None, r"input 0: a text alone asks nothing, .*: give targets=\['battery life'\]"),
+        ([TEXTS[0], None], ["safe"], "input 1: it is None .*: give a text, or leave targets out"),
+        ({"text": TEXTS[0]}, ["safe"], "input 0: it is {'text': .*: give a text, or leave targets out"),
+        (pd.DataFrame({"safe": TEXTS}), ["safe"], "table"),
+        (TEXTS, {"Camden": "LOCATION1"}, "targets=.* give a list of words"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            read(texts, targets=targets)
+
+
 def test_a_table(predictor, tmp_path: Path):
     table = to_table(predictor(TEXTS[0]))
     assert table.schema == SCHEMA

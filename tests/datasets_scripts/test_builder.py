@@ -10,7 +10,7 @@ import datasets
 import pytest
 from datasets import DatasetDict, Features
 
-from datasets_scripts import SemEval2014, SentiHood
+from datasets_scripts import MAMS, SemEval2014, SentiHood
 from datasets_scripts.aspect_polarity import aspect_polarity
 from datasets_scripts.builder import TEXT, RowsBuilder, row_features
 from datasets_scripts.source_files import read_lines
@@ -132,7 +132,7 @@ def test_file_that_cannot_be_fetched(load, served, monkeypatch, offline):
         load()
 
 
-@pytest.mark.parametrize(("builder", "name"), [(SentiHood, "sentihood"), (SemEval2014, "semeval2014")])
+@pytest.mark.parametrize(("builder", "name"), [(SentiHood, "sentihood"), (SemEval2014, "semeval2014"), (MAMS, "mams")])
 def test_sources_are_pinned(shared_dir, builder, name):
     assert len(builder.BASE_URL.split("/")[5]) == 40  # a commit
     for file, digest in builder.SHA256_OF.items():

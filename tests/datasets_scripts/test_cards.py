@@ -52,7 +52,10 @@ def size(rows):
             (folder, "text-classification")
             for folder in ("sentihood", "semeval2014", "aspect_polarity", "custom_absa")
         ),
-        *((folder, "token-classification") for folder in ("e2e_absa", "conll", "conllu")),
+        *(
+            (folder, "token-classification")
+            for folder in ("e2e_absa", "conll", "conllu", "aste_v2", "bartabsa", "mams")
+        ),
     ],
 )
 def test_header_is_complete(card, folder, task):

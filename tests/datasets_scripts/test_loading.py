@@ -62,6 +62,26 @@ def features(labels=("none", "good")):
     return Features(text | {"aspect": ClassLabel(names=["food"]), "label": ClassLabel(names=list(labels))})
 
 
+def test_targets_keep_their_places(tmp_path: Path):
+    about = {"text": ["the soup was good", "no soup"], "target": ["soup", ""], "id": ["1", "2"]}
+    classes = {"aspect": ClassLabel(names=["", "food"]), "label": ClassLabel(names=["negative", "positive"])}
+    rows = Dataset.from_dict(
+        {**about, "aspect": [0, 1], "label": [1, 0], "target_start": [4, None], "target_end": [8, None]}
+    )
+    for name, feature in classes.items():
+        rows = rows.cast_column(name, feature)
+    export_parquet(DatasetDict(train=rows), tmp_path / "rows")
+    loaded = load_absa_dataset(tmp_path / "rows", cache_dir=tmp_path / "cache")["train"]
+    assert loaded["target_start"][:] == [4, None]
+    assert loaded["target_end"][:] == [8, None]
+    export_parquet(
+        DatasetDict(train=rows.select([0]), test=rows.select([0]).map(lambda row: {"target_end": 9})),
+        tmp_path / "wrong",
+    )
+    with pytest.raises(ValueError, match=r"split 'test', row 0: text\[4:9\] is not the target 'soup'; correct"):
+        load_absa_dataset(tmp_path / "wrong", cache_dir=tmp_path / "cache")
+
+
 @pytest.fixture
 def write(tmp_path):
     """Writes a file as export_parquet does, but with any values in its columns."""

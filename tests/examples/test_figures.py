@@ -12,6 +12,7 @@ from transformers import AutoTokenizer
 import absa
 from datasets_scripts.tag_schemes import label_names
 from modeling_global_context import GlobalContextForTokenClassification
+from modeling_scalar_mix import ScalarMixForSequenceClassification
 
 FIGURES = ("relevance", "weights", "tokens", "negative_share", "lowest_words")
 
@@ -114,6 +115,52 @@ def test_gates(save_tagger, tmp_path: Path, run_here):
 def test_gates_that_cannot_be_drawn(save_tagger, tmp_path: Path, run_here, fields: dict, options, message: str):
     with pytest.raises(ValueError, match=message):
         run_here("examples/paper/gates.py", save_tagger(**fields), "--output_dir", tmp_path, *options)
+
+
+@pytest.fixture
+def mixed_run(tiny_bert: Path, tmp_path: Path):
+    """Saves a finished run of scalar mixes whose w have these values, one seed each; None for a control."""
+
+    def save(name: str, *weights: list[float] | None) -> Path:
+        for seed, of_seed in enumerate(weights):
+            model = ScalarMixForSequenceClassification.from_pretrained(
+                tiny_bert, mix="last" if of_seed is None else "learned", special_token_ids=[2, 3]
+            )
+            if of_seed is not None:
+                with torch.no_grad():
+                    model.model.mix.weights.copy_(torch.tensor(of_seed))
+            model.save_pretrained(tmp_path / name / f"seed-{seed}")
+            AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path / name / f"seed-{seed}")
+        results = {"main_scores": ["f1"], "summary": {"f1": {"mean": 0.5, "std": 0.01}}}
+        results["seeds"] = {str(seed): {} for seed in range(len(weights))}
+        (tmp_path / name / "all_results.json").write_text(json.dumps(results))
+        return tmp_path / name
+
+    return save
+
+
+def test_layers(mixed_run, tmp_path: Path, run_here):
+    runs = mixed_run("learned", [0.0, 0.0, 0.0], [math.log(2), 0.0, 0.0]), mixed_run("last", None)
+    printed = run_here("examples/paper/layers.py", *runs, "--output_dir", tmp_path / "figures")
+    assert printed.splitlines() == [
+        *(f"{run}: f1 50.0 (1.0)" for run in runs),
+        f"figure and numbers: {tmp_path / 'figures'}",
+    ]
+    assert (tmp_path / "figures" / "layers.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "figures" / "layers.svg").read_text()
+    numbers = json.loads((tmp_path / "figures" / "layers.json").read_text())
+    learned, last = (numbers[str(run)] for run in runs)
+    assert learned["s"]["mean"] == pytest.approx([5 / 12, 7 / 24, 7 / 24])
+    assert learned["s"]["std"][0] == pytest.approx((1 / 2 - 1 / 3) / 2**0.5)
+    assert sum(learned["contribution"]["mean"]) == pytest.approx(1)
+    assert last["s"] == {"mean": [0, 0, 1], "std": [0, 0, 0]} == last["contribution"]
+    assert last["gamma"] == {"mean": 1, "std": 0}
+
+
+def test_layers_that_cannot_be_drawn(finished_run, tmp_path: Path, run_here):
+    for run, message in ((tmp_path, "has no all_results.json"), (finished_run[0], "which mixes no layers")):
+        with pytest.raises(ValueError, match=message):
+            run_here("examples/paper/layers.py", run, "--output_dir", tmp_path / "figures")
 
 
 TEXT = "The wine list is long, but the pasta was cold."

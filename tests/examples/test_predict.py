@@ -67,6 +67,35 @@ def test_a_tagger_takes_no_questions(tiny_tagger: Path, run_here, question: str)
         run_here(SCRIPT, tiny_tagger, "It is dear.", f"--{question}", "price")
 
 
+@pytest.mark.parametrize("task", ["ate", "ote", "alsc", "aoe", "aesc", "aope", "aste"])
+def test_a_generator_says_what_its_task_has(make_generator, run_here, task: str):
+    text = "The price is dear, but it is safe."
+    folder, given = make_generator(task), task in ("alsc", "aoe")
+    asked = {"targets": ["price", "it"]} if given else {}
+    words = ("--targets", *asked["targets"]) if given else ()
+    lines = run_here(SCRIPT, folder, text, "no", " ", *words).splitlines()
+    opinions = absa.load(str(folder), **asked)(text)
+    expected = []
+    for one in opinions:
+        terms = [(one.target, one.target_start, one.target_end), (one.opinion, one.opinion_start, one.opinion_end)]
+        about = ": ".join(f"{words} [{start}:{end}]" for words, start, end in terms if words is not None)
+        expected.append(f"{about} {one.label} {one.score:.2f}" if "s" in task else f"{about} {one.score:.2f}")
+    assert lines[0] == text
+    assert [" ".join(line.split()) for line in lines[1 : 1 + len(opinions)]] == expected
+    assert expected
+    assert lines[-1] == "  has nothing to read"
+    if given:
+        assert {one.target for one in opinions} <= set(asked["targets"])
+        assert lines[-3:-1] == ["  names none of price, it", " "]
+
+
+def test_a_generator_that_is_given_no_targets(make_generator, run_here):
+    with pytest.raises(ValueError, match=r"input 0: a text alone asks nothing, .* give targets=\['battery life'\]"):
+        run_here(SCRIPT, make_generator("aoe"), "The price is dear.")
+    with pytest.raises(ValueError, match=r"is a PointerForABSA; targets: no parameter of aspect-opinion-extraction"):
+        run_here(SCRIPT, make_generator("aste"), "The price is dear.", "--targets", "price")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -17,11 +17,12 @@ from absa import text_files
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
 from absa.training.arguments import parse_arguments
-from datasets_scripts import E2EABSA, AspectPolarity, SemEval2014, SentiHood
+from datasets_scripts import ASTEV2, BARTABSA, E2EABSA, MAMS, AspectPolarity, SemEval2014, SentiHood
 from datasets_scripts.aspect_polarity.aspect_polarity import SOURCES
 from datasets_scripts.conll.conll import read_columns
 from datasets_scripts.conllu.conllu import read_conllu
 from datasets_scripts.custom_absa.reading import read_rows
+from datasets_scripts.documents import read_reviews
 
 ROWS_OF_A_CHUNK = 2
 LONGEST_MESSAGE = 2000  # characters; the path is in it
@@ -82,6 +83,20 @@ def check_tagged(sentences: Iterable[dict]):
         assert all(sentence["tags"])
 
 
+def check_tuples(sentences: Iterable[dict]):
+    for sentence in sentences:
+        words = sentence["words"]
+        assert [sentence["text"][start:end] for start, end in sentence["offsets"]] == words != []
+        for fields in sentence["tuples"]:
+            spans = [fields[name] for name in ("target", "opinion") if fields.get(name)]
+            assert all(0 <= start < end <= len(words) for start, end in spans)
+            assert spans or fields["aspect"]
+
+
+def read_documents(file: Path):
+    assert all(text.strip() for review in read_reviews(file) for text in review)
+
+
 def read_recipe(file: Path):
     """What argparse does not take it names itself, and ends the process."""
     try:
@@ -136,6 +151,17 @@ CONLLU = """# sent_id = a
 
 1\t\u00e9\t_\tX\tFW\t_\t0\troot\t_\t_
 """.encode()
+ASTE = "It 's #### good \u00e9 .####[([2], [3], 'POS'), ([4, 5], [3], 'NEG')]\r\n\nFine####[]\n".encode()
+BARTABSA_RECORDS = (
+    b"""[{"words": ["good", "soup"], "aspects": [{"from": 1, "to": 2, "term": ["soup"], "polarity": "POS"}],
+ "opinions": [{"from": 0, "to": 1, "term": ["good"]}]}]""",
+    b"""[{"task": "AE-OE", "words": ["\\u00e9", "a"], "aspects": [{"term": []}],
+ "opinions": [{"from": 0, "to": 2, "term": ["\\u00e9", "a"]}]}]""",
+    b"""[{"task": "AOE", "words": ["a", "b"], "aspects": [{"from": 0, "to": 1, "term": ["a"]}],
+ "opinions": [{"from": 1, "to": 2, "term": ["b"]}]}]""",
+)
+REVIEWS = b"""<Reviews><Review rid="1"><sentences><sentence id="1:0"><text>Good soup &amp; tea</text></sentence>
+<sentence id="1:1"><text>Dear</text></sentence></sentences></Review></Reviews>"""
 RECIPE = b"""# a run of two seeds, each for as long as it takes to see whether the rate is right
 dataset: sentihood
 learning_rate: 1e-3
@@ -160,6 +186,10 @@ READERS = {
     "e2e_absa": Reader(lambda file: check_tagged(E2EABSA.read(file)), "train.txt", (E2E_ABSA,)),
     "conll": Reader(lambda file: check_tagged(read_columns(file, 4, "blanks", 4)), "eng.train", (COLUMNS,)),
     "conllu": Reader(lambda file: check_tagged(read_conllu(file, "xpos", "tokens")), "a-ud-train.conllu", (CONLLU,)),
+    "aste_v2": Reader(lambda file: check_tuples(ASTEV2.read(file)), "train_triplets.txt", (ASTE,)),
+    "bartabsa": Reader(lambda file: check_tuples(BARTABSA.read(file)), "train_convert.json", BARTABSA_RECORDS),
+    "mams": Reader(lambda file: check_tuples(MAMS.read(file)), "train.xml", (SEMEVAL2014,)),
+    "reviews": Reader(read_documents, "ABSA-15_Train.xml", (REVIEWS,)),
     "space_table": Reader(read_table, "texts.csv", (b'text,stars\n"Good, ""fresh"" soup",5\nDear,\n',), False),
     "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE, b"seeds: &s [1]\nlogging_steps: 5\n")),
     "metric_rows": Reader(read_metric_rows, "rows.json", (METRIC_ROWS,), False),

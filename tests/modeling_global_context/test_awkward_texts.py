@@ -100,7 +100,6 @@ def byte_level_tokenizer(texts: list[str]) -> PreTrainedTokenizerBase:
 @pytest.mark.parametrize(
     ("tokens", "scheme", "crf", "count"),
     [
-        ("bert", "BIEOS", False, 60),
         pytest.param("bert", "BIEOS", False, 3000, marks=pytest.mark.slow),
         pytest.param("bytes", "BIO", True, 3000, marks=pytest.mark.slow),
     ],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 import compare
@@ -13,6 +14,8 @@ from absa.metrics.aspect_polarity import aspect_polarity_scores
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
 from absa.metrics.tagging import tagging_scores
+from absa.metrics.tuple_f1 import tuple_f1_scores
+from absa.tasks.generation import Generation, GenerationAnswers
 from grids import STUDY
 from report import MAIN_SCORES
 
@@ -112,6 +115,49 @@ def test_of_taggers(tmp_path: Path, dataset: str, scores: Callable, name: str):
     got = [found[name], found[f"{name}_low"], found[f"{name}_high"]]
     assert got == pytest.approx([difference(range(NUM_SENTENCES)), low, high], abs=1e-12)
     assert found[name] > 0
+
+
+def write_tuples(folder: Path, seed: int, right: float) -> Path:
+    """A generator's answers to forty sentences of up to two tuples; the gold ones are the same for all runs."""
+    gold, answers = np.random.default_rng(0), np.random.default_rng(seed)
+    rows = {"id": [], "words": [], "tuples": [], "predicted": []}
+    for number in range(NUM_SENTENCES):
+        tuples = [
+            {"target": (n, n + 1), "opinion": (2, 3), "label": str(gold.choice(LABELS))}
+            for n in range(gold.integers(1, 3))
+        ]
+        rows["id"].append(str(number))
+        rows["words"].append(["a", "b", "c"])
+        rows["tuples"].append(tuples)
+        rows["predicted"].append([one if answers.random() < right else {**one, "label": "none"} for one in tuples])
+    size = len(rows["id"])
+    nothing = {"subtask": ["aste"] * size, "target": [None] * size}
+    task = Generation({"test": {**rows, **nothing}}, ("aste",), list(LABELS))
+    folder.mkdir()
+    answers = GenerationAnswers(rows["predicted"], [False] * size, *([np.empty(0)] * 3))
+    task.write_answers(folder, "test", answers)
+    return folder
+
+
+def test_of_generators(tmp_path: Path):
+    runs = [write_tuples(tmp_path / "a", 1, 0.9)], [write_tuples(tmp_path / "b", 2, 0.6)]
+    found = compare.paired_difference("generation", "aste_v2", runs, 20)
+    tables = [pq.read_table(run / "test_tuples.parquet").to_pydict() for (run,) in runs]
+
+    def difference(sentences):
+        scores = [
+            tuple_f1_scores(*([table[name][n] for n in sentences] for name in ("tuples", "predicted")))["f1"]
+            for table in tables
+        ]
+        return scores[0] - scores[1]
+
+    order = sorted(map(str, range(NUM_SENTENCES)))
+    generator = np.random.default_rng(0)
+    draws = [generator.integers(NUM_SENTENCES, size=NUM_SENTENCES) for _ in range(20)]
+    low, high = np.percentile([difference([int(order[n]) for n in draw]) for draw in draws], [2.5, 97.5])
+    got = [found["f1"], found["f1_low"], found["f1_high"]]
+    assert got == pytest.approx([difference(range(NUM_SENTENCES)), low, high], abs=1e-12)
+    assert found["f1"] > 0
 
 
 @pytest.mark.parametrize("column", ["id", "label"])

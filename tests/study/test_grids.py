@@ -39,6 +39,8 @@ def test_names_say_what_is_not_as_in_the_budget():
         # Whichever order the overrides come in, the run is the same.
         ({"config_overrides": "b=2,a=1"}, "qacg_bert,a=1,b=2"),
         ({"config_overrides": "a=1,b=2"}, "qacg_bert,a=1,b=2"),
+        ({"learning_rates": {"b": 0.1, "a": 0}}, "qacg_bert,learning_rates.a=0,learning_rates.b=0.1"),
+        ({"word_vectors": None}, "qacg_bert"),
         ({"model_name_or_path": "some/bert"}, "qacg_bert,model_name_or_path=some--bert"),
     ):
         assert grids.run_name({**budget, **changes}) == f"sentihood/{name}"

@@ -83,7 +83,7 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
             assert found.keys() <= by_name[name].runs.keys()
             for label, of_run in found.items():
                 test = report.scores_of(by_name[name], label, table, "test")
-                if analysis in ("apart", "trade_off"):
+                if analysis in ("apart", "trade_off", "decoding"):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 if analysis == "paired":
                     assert by_name[name].paired[label] == of_run["minus"]

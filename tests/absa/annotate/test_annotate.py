@@ -136,22 +136,36 @@ def test_texts_that_cannot_be_asked_are_told_with_their_reason(tiny_classifier: 
     assert "LOCATION1" in refused[1]
 
 
-@pytest.mark.parametrize("decoding", [pytest.param(None, marks=pytest.mark.slow), "greedy"])
-def test_a_tagger_has_the_same_rows_as_absa_load(tagger: Path, make_texts, run, tmp_path: Path, decoding):
+@pytest.mark.parametrize(
+    ("trained", "parameters"),
+    [
+        pytest.param("tagger", {}, marks=pytest.mark.slow),
+        pytest.param("tagger", {"decoding": "greedy"}, marks=pytest.mark.slow),
+        ("aste", {"abstain_below": 0.9}),
+        pytest.param("aoe", {"targets": ["safe", "LOCATION1"]}, marks=pytest.mark.slow),
+    ],
+    ids=["tagger", "tagger-greedy", "generator", "generator-given"],
+)
+def test_who_finds_terms_has_the_same_rows_as_absa_load(
+    trained: str, parameters: dict, tagger: Path, make_generator, make_texts, run, tmp_path: Path
+):
+    checkpoint = tagger if trained == "tagger" else make_generator(trained)
     texts = {f"r{number}": text for number, text in enumerate(make_texts(12))}
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in texts.items()))
-    output = run(tagger, tmp_path / "run", tmp_path / "in.jsonl", return_all=False, decoding=decoding)
-    said = absa.load(str(tagger), decoding=decoding)(list(texts.values()), text_ids=list(texts))
+    output = run(checkpoint, tmp_path / "run", tmp_path / "in.jsonl", return_all=False, **parameters)
+    said = absa.load(str(checkpoint), **parameters)(list(texts.values()), text_ids=list(texts))
     expected = to_table(opinion for of_text in said for opinion in of_text).to_pandas(maps_as_pydicts="strict")
     written = pd.read_parquet(output, to_pandas_kwargs={"maps_as_pydicts": "strict"})
-    key = ["text_id", "target_start"]
+    key = ["text_id", "target_start", "target_end", "opinion_start", "opinion_end", "label"]
     assert len(expected) > len(texts) / 2, "answers this few would prove little"
     both = [frame.sort_values(key, ignore_index=True) for frame in (written, expected)]
-    probabilities = [pd.DataFrame(frame.pop("probabilities").tolist()) for frame in both]
+    probabilities = [pd.DataFrame(frame.pop("probabilities").dropna().tolist()) for frame in both]
     pd.testing.assert_frame_equal(*both, check_exact=False, rtol=0, atol=1e-6)
     pd.testing.assert_frame_equal(*probabilities, check_exact=False, rtol=0, atol=1e-6)
     for row in written.itertuples():
         assert texts[row.text_id][row.target_start : row.target_end] == row.target
+        if trained in ("aste", "aoe"):
+            assert texts[row.text_id][int(row.opinion_start) : int(row.opinion_end)] == row.opinion
 
 
 def test_questions_to_a_tagger_are_refused_before_anything_is_written(tagger, tiny_classifier, run, tmp_path):

@@ -11,17 +11,26 @@ import warnings
 import pytest
 import torch
 
+from absa.metrics.alsc import alsc_scores
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.evaluate_modules.absa.absa import Absa
+from absa.metrics.evaluate_modules.alsc.alsc import Alsc
 from absa.metrics.evaluate_modules.e2e_absa.e2e_absa import E2eAbsa
+from absa.metrics.evaluate_modules.jaccard.jaccard import Jaccard
 from absa.metrics.evaluate_modules.sentihood.sentihood import Sentihood
 from absa.metrics.evaluate_modules.tagging.tagging import Tagging
+from absa.metrics.evaluate_modules.tuple_f1.tuple_f1 import TupleF1
 from absa.metrics.flatten import flatten
+from absa.metrics.jaccard import jaccard_scores
 from absa.metrics.sentihood import ASPECTS, sentihood_scores
 from absa.metrics.tagging import tagging_scores
+from absa.metrics.tuple_f1 import tuple_f1_scores
 
-MODULES = ("absa", "aspect_polarity", "semeval2014", "e2e_absa", "tagging", "sentihood")
+MODULES = (
+    *("absa", "aspect_polarity", "semeval2014", "e2e_absa", "tagging", "tuple_f1", "alsc", "jaccard"),
+    "sentihood",  # the last one scores the rows below
+)
 KEYS = [{"id": id, "target": "LOCATION1", "aspect": aspect} for id in ("0", "1") for aspect in ASPECTS]
 GOLD = ["positive", "negative", "none", "none", "negative", "none", "positive", "none"]
 LIKELY = [[0.2, 0.7, 0.1], [0.1, 0.2, 0.7], [0.6, 0.2, 0.2], [0.5, 0.4, 0.1]] * 2
@@ -67,8 +76,10 @@ print(metric.compute(**json.loads(rows), bootstrap=2)["strict_accuracy"])
 """
 
 
+@pytest.mark.slow
 def test_a_flat_folder_stands_alone(tmp_path):
-    names = ["absa", "terms", "rows", "tags", "tagging", "ours"]  # some as their owner calls them
+    # Some as their owner calls them.
+    names = ["absa", "terms", "rows", "tags", "tagging", "triplets", "alsc", "overlap", "ours"]
     for module, name in zip(MODULES, names, strict=True):
         flatten(module, tmp_path / name, name)
     rows = json.dumps({"predictions": PREDICTIONS, "references": REFERENCES})
@@ -76,7 +87,7 @@ def test_a_flat_folder_stands_alone(tmp_path):
     printed = run_elsewhere(["-c", FLAT_PROGRAM, rows, *folders], tmp_path, tmp_path / "home").splitlines()
     assert printed == [*(f"{name} metric True ['predictions', 'references']" for name in MODULES), "0.5"]
     with pytest.raises(
-        ValueError, match="module='food' is no metric of this package: give one of absa, aspect_polarity, e2e"
+        ValueError, match="module='food' is no metric of this package: give one of absa, alsc, aspect_polarity"
     ):
         flatten("food", tmp_path / "food", "food")
 
@@ -115,6 +126,26 @@ def test_tagged_sentences_in_any_order(tmp_path, module, plain, scheme):
     assert str(metric.compute(**options)) == expected
     with pytest.raises(ValueError, match="references: the tags 'O' of id 'a' are no list of strings"):
         metric.add(prediction=predictions[0], reference={"id": "a", "tags": "O"})
+
+
+@quietly
+@pytest.mark.parametrize(
+    ("module", "plain", "extra"),
+    [(TupleF1, tuple_f1_scores, {"invalid": [True, False]}), (Alsc, alsc_scores, {}), (Jaccard, jaccard_scores, {})],
+)
+def test_sentences_of_tuples_in_any_order(tmp_path, module, plain, extra):
+    right = {"target": [0, 2], "opinion": [3, 4], "label": "positive"}
+    wrong = {**right, "label": "negative", "opinion": [3, 5], "score": 0.5}
+    references = [{"id": "b", "tuples": [right]}, {"id": "a", "tuples": []}]
+    predictions = [{"id": "a", "tuples": [], "invalid": True}, {"id": "b", "tuples": [wrong]}]
+    options = {"bootstrap": 3, "seed": 1}
+    expected = str(plain([[], [right]], [[], [wrong]], **extra, **options))
+    metric = module(cache_dir=str(tmp_path))
+    assert str(metric.compute(predictions=predictions, references=references, **options)) == expected
+    metric.add_batch(predictions=predictions, references=references)
+    assert str(metric.compute(**options)) == expected
+    with pytest.raises(ValueError, match=r"references\[0\] has target=\[2, 1\]: give a span \[start, end\)"):
+        metric.add(prediction=predictions[0], reference={"id": "a", "tuples": [{"target": [2, 1]}]})
 
 
 P, R = PREDICTIONS[0], REFERENCES[0]

@@ -8,11 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from absa.metrics import semeval2014, sentihood
+from absa.metrics.alsc import alsc_scores
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.evaluate_modules.absa.absa import Absa
 from absa.metrics.evaluate_modules.aspect_polarity.aspect_polarity import AspectPolarity
 from absa.metrics.evaluate_modules.semeval2014.semeval2014 import Semeval2014
 from absa.metrics.evaluate_modules.sentihood.sentihood import Sentihood
+from absa.metrics.jaccard import jaccard_scores
+from absa.metrics.tuple_f1 import tuple_f1_scores
 
 # Any code point, lone surrogates among them, which JSON can hold.
 ANY_TEXT = st.text(st.characters(codec=None), max_size=4)
@@ -119,3 +122,37 @@ def test_the_order_of_rows_changes_nothing(by_key, order):
         own = [(label, row) for (*_, of, label, row) in rows if of == aspect]
         right = [label == ABSA_LABELS[row.index(max(row))] for label, row in own]
         assert first[f"accuracy/{aspect}"] == sum(right) / len(own)
+
+
+RIGHT = {"target": [0, 2], "opinion": [3, 4], "label": "positive"}
+OF_TUPLES = {"gold": [[RIGHT], []], "predicted": [[{**RIGHT, "label": "negative"}], []], "bootstrap": 2, "seed": 0}
+TUPLE_METRICS = {
+    tuple_f1_scores: OF_TUPLES | {"fields": ["target", "label"], "invalid": [False, True]},
+    alsc_scores: OF_TUPLES | {"label_names": ["positive", "negative"]},
+    jaccard_scores: OF_TUPLES | {"fields": ["target"]},
+}
+
+
+class Scores:
+    """Plain functions as `assert_scores_or_error` calls modules."""
+
+    def __init__(self, compute):
+        self.compute = compute
+
+
+@given(st.data(), st.sampled_from(list(TUPLE_METRICS)), JSON)
+@often
+def test_nonsense_in_an_argument_of_tuples(data, metric, nonsense):
+    name = data.draw(st.sampled_from(list(TUPLE_METRICS[metric])))
+    if name == "bootstrap" and type(nonsense) is int:
+        nonsense = min(nonsense, 3)
+    named = "labels" if name == "label_names" else name  # as all metrics call them in errors
+    assert_scores_or_error(Scores(metric), TUPLE_METRICS[metric] | {name: nonsense}, named)
+
+
+@given(st.data(), st.sampled_from(list(TUPLE_METRICS)), JSON | st.lists(st.integers(), min_size=2, max_size=2))
+@often
+def test_nonsense_in_a_tuple(data, metric, nonsense):
+    side, field = data.draw(st.sampled_from(("gold", "predicted"))), data.draw(st.sampled_from(list(RIGHT)))
+    given = TUPLE_METRICS[metric] | {side: [[{**RIGHT, field: nonsense}], []]}
+    assert_scores_or_error(Scores(metric), given, f"{side}[0]")

@@ -22,6 +22,7 @@ OFTEN += ("--save_total_limit", "2", "--seeds", "1")
 FILES = ("model.safetensors", "validation_probabilities.parquet", "test_probabilities.parquet")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_killed_again_and_again_it_ends_with_the_same_numbers_and_an_oracle_changes_none(
     tmp_path: Path, recipe: Path, run_script

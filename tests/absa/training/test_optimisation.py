@@ -90,6 +90,22 @@ def test_a_rate_of_a_part_that_there_is_not(model):
         optimisation.parameter_groups(model, [], 0.01, 1.0, None, 1.0, {"lstm": 1e-3, "classifier": 1e-3})
 
 
+def test_what_has_a_rate_of_0_is_not_trained(model):
+    rates = {"encoder": 1e-3, "encoder.layer.1.output": 5e-4, "embeddings.word_embeddings": 0}
+    optimisation.freeze(model, rates)
+    frozen = [name for name, parameter in model.named_parameters() if not parameter.requires_grad]
+    assert frozen == ["bert.embeddings.word_embeddings.weight"]
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    groups = optimisation.parameter_groups(model, [], 0.0, 1.0, 3.0, 1.0, rates)
+    found = {names[parameter]: group["lr"] for group in groups for parameter in group["params"]}
+    assert found.keys() == set(names.values()) - set(frozen)
+    assert found["bert.encoder.layer.1.output.dense.weight"] == 5e-4  # the inner module's
+    assert found["bert.encoder.layer.1.attention.output.dense.weight"] == 1e-3
+    assert found["bert.embeddings.position_embeddings.weight"] == 1.0
+    optimisation.freeze(model, None)  # nothing is asked for
+    assert [name for name, parameter in model.named_parameters() if not parameter.requires_grad] == frozen
+
+
 def test_balanced_loss():
     # Labels 0, 0, 0, 1 of three: 0 weighs 4 / (2 * 3) = 2/3, 1 weighs 4 / (2 * 1) = 2; their mean over rows is 1.
     loss = losses.balanced_loss([0, 0, 0, 1], 3, 0.0)

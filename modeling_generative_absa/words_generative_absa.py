@@ -1,0 +1,62 @@
+"""Words of a text with their places, and their pieces."""
+
+import re
+from collections.abc import Sequence
+
+from transformers import PreTrainedTokenizerBase
+
+LETTERS = r"[\w\u0300-\u036f]"  # with the marks that stand behind the letter they belong to
+CLITIC = rf"['\u2019](?:s|re|ve|ll|d|m)(?!{LETTERS})"
+NOT = rf"n['\u2019]t(?!{LETTERS})"
+INNER = rf"{LETTERS}+(?:[-.&]{LETTERS}+)*"
+WORDS = {
+    "english": re.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|\.\.\.|--|\S", re.IGNORECASE),
+    "whitespace": re.compile(r"\S+"),
+    "characters": re.compile(r"\S"),
+}
+
+
+def split_words(text: str, splitting: str) -> list[tuple[int, int]]:
+    """[start, end) of each word of a text.
+
+    Args:
+        splitting: "english" for words as treebanks have them, with n't and 's apart, - . & inside of words, ... and --
+            as one and all other punctuation alone; "whitespace"; or "characters".
+    """
+    return [found.span() for found in WORDS[splitting].finditer(text)]
+
+
+def encode_words(
+    tokenizer: PreTrainedTokenizerBase, words: Sequence[str], max_words: int, max_length: int
+) -> dict[str, list | bool | int]:
+    """Encodes a sentence of which the words are known; the same for training and inference.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        words: of the sentence; blank ones and control characters have no piece, and cannot be pointed to.
+        max_words: the most words, `config.max_words`.
+        max_length: the most pieces. A longer sentence loses its last words, each as a whole.
+    Returns:
+        `input_ids` and `attention_mask`; `word_ids`, the number of each piece's word, -1 for special tokens;
+        `num_words`, how many words were read; and `truncated`, whether words were left out.
+    """
+    # Pairs of surrogates as one character, lone ones as U+FFFD: JSON can hold them, but a tokenizer takes none.
+    kept = [word.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for word in words[:max_words]]
+    # With the blank before it, which is a part of a word's first piece for BART and RoBERTa: without the blank they
+    # would read the insides of words.
+    kept = [f" {word}" if word.strip() else word for word in kept]
+    encoded = tokenizer(kept, is_split_into_words=True, truncation=True, max_length=max_length)
+    overflowing = encoded.encodings[0].overflowing
+    if overflowing:
+        kept = kept[: next(number for number in overflowing[0].word_ids if number is not None)]
+        encoded = tokenizer(kept, is_split_into_words=True, truncation=True, max_length=max_length)
+    return {
+        "input_ids": encoded["input_ids"],
+        "attention_mask": encoded["attention_mask"],
+        "word_ids": [-1 if number is None else number for number in encoded.word_ids()],
+        "num_words": len(kept),
+        "truncated": len(kept) < len(words),
+    }
+
+
+__all__ = ["encode_words", "split_words"]
