@@ -53,6 +53,7 @@ def run_elsewhere(arguments, folder, home):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_example_of_each_card(repo_root, tmp_path):
     examples = []
     for module in MODULES:

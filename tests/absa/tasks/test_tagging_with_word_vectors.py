@@ -61,6 +61,7 @@ def test_a_model_starts_from_the_vectors(words):
     assert raw.tokens() == ["the", "[UNK]", "is", "[UNK]", "safe", "!"]  # as the pipeline cuts it
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_it_learns_and_answers_without_this_project(variant: str, words, run_here, stranger, tmp_path: Path):
     overrides = f"lstm_size=64,{VARIANTS[variant]}"
