@@ -108,10 +108,12 @@ class ScalarMixPreTrainedModel(PreTrainedModel):
         encoder_config = AutoConfig.from_pretrained(name, **of_the_file)
         if config is None:
             known = {"num_labels", *(field.name for field in fields(cls.config_class))} - {"dtype"}
-            config = cls.config_class(**{field: kwargs.pop(field) for field in known & kwargs.keys()})
+            chosen = {field: kwargs.pop(field) for field in known & kwargs.keys()}
+            config = cls.config_class(encoder_config=encoder_config, **chosen)
         config = deepcopy(config)  # the user's own stays as it is
-        config.encoder_config = config.encoder_config or encoder_config
-        config.validate()
+        if config.encoder_config is None:
+            config.encoder_config = encoder_config
+            config.validate()
         if config.encoder_config.model_type != encoder_config.model_type:
             raise ValueError(
                 f"encoder_config is of a {config.encoder_config.model_type}, {name} holds a "
@@ -135,7 +137,7 @@ class ScalarMixPreTrainedModel(PreTrainedModel):
         model.eval()
         if not output_loading_info:
             return model
-        of_encoder = "encoder." if model.base_model is model else f"{model.base_model_prefix}.encoder."
+        of_encoder = f"{model.base_model_prefix}.encoder." if model.base_model is not model else "encoder."
         loading["missing_keys"] = {key for key in model.state_dict() if not key.startswith(of_encoder)}
         return model, loading
 

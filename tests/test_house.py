@@ -88,3 +88,29 @@ def test_files_can_be_read_in_one_sitting(file: Path):
     if file.parent == ROOT / "examples":
         most = MOST_LINES_OF_THE_CONVERTER if file.stem == "convert_checkpoint" else MOST_LINES_OF_A_SCRIPT
     assert file.name in LONG or len(file.read_text(encoding="utf-8").splitlines()) <= most
+
+
+LOADING = {  # families that load an encoder's checkpoint under a new head, which cannot import one another
+    "modeling_global_context/modeling_global_context.py": ("GlobalContextPreTrainedModel", "encoder"),
+    "modeling_scalar_mix/modeling_scalar_mix.py": ("ScalarMixPreTrainedModel", "encoder"),
+    "modeling_generative_absa/loading_generative_absa.py": ("PointerPreTrainedModel", "backbone"),
+}
+
+
+def loading_code(file: str, name: str) -> list[str]:
+    """How a class loads checkpoints, without documentation, as if its part were called encoder."""
+    class_name, part = LOADING[file]
+    tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    (kind,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name)
+    (method,) = (node for node in kind.body if isinstance(node, ast.FunctionDef) and node.name == name.format(part))
+    method.args.args = [ast.arg(argument.arg) for argument in method.args.args]  # types have the families' names
+    if ast.get_docstring(method):
+        del method.body[0]
+    return ast.unparse(method).replace(part, "encoder").splitlines()
+
+
+@pytest.mark.parametrize("name", ["from_pretrained", "_from_{}"])
+def test_families_load_encoders_by_the_same_code(name: str):
+    first, *others = (loading_code(file, name) for file in LOADING)
+    assert len(first) > 8
+    assert others == [first] * len(others)

@@ -6,9 +6,7 @@ saved is the pointer model, with its encoder, decoder and the attention between 
 """
 
 import logging
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +15,6 @@ import numpy as np
 import torch
 from accelerate import PartialState
 from datasets import disable_progress_bars
-from filelock import FileLock
 from torch import nn
 from transformers import (
     AutoConfig,
@@ -36,8 +33,7 @@ from absa.tasks.registry import TASKS
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_all
 from absa.training.noisy_rows import Corpus, DenoisingArguments, NoisyRows, Restoring, corpus_of, mask_of
 from absa.training.optimisation import freeze
-from absa.training.results import write_json
-from absa.training.run import LOCK, build, decisive, digest, one_seed, refuse_another_run
+from absa.training.run import build, decisive, digest, each_seed, one_seed
 from absa.training.sampling import TrainingOrder
 from absa.training.trainer import ABSATrainer, predict
 from modeling_generative_absa import PointerForABSA
@@ -56,15 +52,10 @@ class OrderWithEpochs(TrainingOrder):
 class DenoisingTrainer(ABSATrainer):
     """The Trainer, for `NoisyRows`."""
 
-    def _get_train_sampler(self, train_dataset=None) -> OrderWithEpochs:
-        self.order = OrderWithEpochs(
-            lengths=[len(document.words) for document in self.train_dataset.documents],
-            labels=None,
-            batch_size=self.args.train_batch_size * self.args.world_size,
-            group_by_length=self.args.train_sampling_strategy == "group_by_length",
-            seed=self.args.seed,
-        )
-        return self.order
+    order_class = OrderWithEpochs
+
+    def lengths_of(self, rows: NoisyRows) -> list[int]:
+        return [len(document.words) for document in rows.documents]
 
 
 class PieceWriter(nn.Module):
@@ -264,35 +255,20 @@ def main(argv: list[str]):
         raise ValueError(f"task={arguments.model.task} writes nothing: denoising is for --task generation")
     task = task_class.load(arguments.data)
     texts = corpus_of(task, denoising)
-    output_dir = Path(arguments.training.output_dir)
-    record = output_dir / "arguments.json"
     described = {**decisive(arguments.training), **asdict(arguments.model), **asdict(arguments.data)}
     described |= {"world_size": arguments.training.world_size, **asdict(denoising)}
     described["data_sha256"] = digest({"texts": texts.documents, "held_out": texts.held_out})
-
-    def begin():
-        if state.is_main_process:
-            refuse_another_run(record, described)  # another command may have begun in the meantime
-            write_json(record, described)
-
     if state.is_main_process:
-        refuse_another_run(record, described)
         for source, counts in texts.counts.items():
             print(f"{source}: {', '.join(f'{count} {name}' for name, count in counts.items())}", flush=True)
-    for seed in arguments.training.seeds:
-        folder = output_dir / f"seed-{seed}"
-        finished = folder / "results.json"
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / LOCK, timeout=0) if state.is_main_process else nullcontext():
-            if not finished.is_file():
-                result = train_one(folder, seed, task, texts, denoising.noise, arguments, begin)
-                if state.is_main_process:
-                    write_json(finished, result)
-                    for name, value in result["held_out"].items():
-                        print(f"seed {seed}, held out, {name}: {value}", flush=True)
-                state.wait_for_everyone()
-            if state.is_main_process:  # the last is saved beside
-                for checkpoint in folder.glob("checkpoint-*"):
-                    shutil.rmtree(checkpoint, ignore_errors=True)
+
+    def train(seed: int, folder: Path, begin: Callable[[], None]) -> dict:
+        result = train_one(folder, seed, task, texts, denoising.noise, arguments, begin)
+        if state.is_main_process:
+            for name, value in result["held_out"].items():
+                print(f"seed {seed}, held out, {name}: {value}", flush=True)
+        return result
+
+    each_seed(arguments.training, described, train)
     if state.is_main_process:
-        print(f"checkpoints, for --model_name_or_path, and results: {output_dir}")
+        print(f"checkpoints, for --model_name_or_path, and results: {arguments.training.output_dir}")

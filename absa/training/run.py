@@ -254,6 +254,41 @@ def decisive(arguments: ABSATrainingArguments) -> dict:
     }
 
 
+def each_seed(
+    arguments: ABSATrainingArguments, run: Mapping, train: Callable[[int, Path, Callable[[], None]], Mapping]
+):
+    """Trains with each seed that has no results.json yet; nothing else works in its folder meanwhile.
+
+    Args:
+        run: what describes the run, with its data, for `refuse_another_run`.
+        train: from a seed, its folder and what it calls when training begins, to what results.json says.
+    Raises:
+        ValueError: if the folder holds another run.
+    """
+    state, record = PartialState(), Path(arguments.output_dir) / "arguments.json"
+    if state.is_main_process:
+        refuse_another_run(record, run)
+
+    def begin():
+        if state.is_main_process:
+            refuse_another_run(record, run)  # another command may have begun in the meantime
+            write_json(record, run)
+
+    for seed in arguments.seeds:
+        folder = record.with_name(f"seed-{seed}")
+        finished = folder / "results.json"
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / LOCK, timeout=0) if state.is_main_process else nullcontext():
+            if not finished.is_file():
+                result = train(seed, folder, begin)
+                if state.is_main_process:
+                    write_json(finished, result)
+                state.wait_for_everyone()
+            if state.is_main_process:  # what counts is saved beside, the rest has served
+                for checkpoint in list(folder.glob("**/checkpoint-*")):
+                    shutil.rmtree(checkpoint, ignore_errors=True)
+
+
 def main(argv: list[str], prepare: Prepare | None = None, **recorded):
     """Trains, for each seed, what the words of a command ask for.
 
@@ -276,33 +311,18 @@ def main(argv: list[str], prepare: Prepare | None = None, **recorded):
     if state.is_main_process:
         print(task.overview(), flush=True)
     output_dir = Path(arguments.training.output_dir)
-    record = output_dir / "arguments.json"
     described = {**asdict(arguments.model), **asdict(arguments.data), "world_size": arguments.training.world_size}
     run = {**decisive(arguments.training), **described, "data_sha256": digest(task.splits), **recorded}
 
-    def begin(model: PreTrainedModel):
-        if state.is_main_process:
-            refuse_another_run(record, run)  # another command may have begun in the meantime
-            write_json(record, run)
-        if prepare is not None:
-            prepare(model)
+    def train(seed: int, folder: Path, begin: Callable[[], None]) -> dict:
+        def begin_with(model: PreTrainedModel):
+            begin()
+            if prepare is not None:
+                prepare(model)
 
-    if state.is_main_process:
-        refuse_another_run(record, run)
-    for seed in arguments.training.seeds:
-        folder = output_dir / f"seed-{seed}"
-        finished = folder / "results.json"
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / LOCK, timeout=0) if state.is_main_process else nullcontext():
-            if not finished.is_file():
-                result = run_seed(seed, folder, task, parts, arguments, begin)
-                if state.is_main_process:
-                    write_json(finished, result)
-                state.wait_for_everyone()
-            if state.is_main_process:  # the best is saved beside, the rest has served
-                for checkpoint in list(folder.glob("**/checkpoint-*")):
-                    shutil.rmtree(checkpoint, ignore_errors=True)
+        return run_seed(seed, folder, task, parts, arguments, begin_with)
 
+    each_seed(arguments.training, run, train)
     if state.is_main_process:
         usual = decisive(ABSATrainingArguments())
         described |= {name: value for name, value in decisive(arguments.training).items() if value != usual[name]}

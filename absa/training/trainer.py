@@ -97,6 +97,8 @@ class ABSATrainer(Seq2SeqTrainer):
     Evaluation rows keep their order.
     """
 
+    order_class = TrainingOrder
+
     def __init__(self, *args, balance_labels: bool = False, **kwargs):
         super().__init__(*args, **kwargs)
         self.balance_labels = balance_labels
@@ -125,10 +127,14 @@ class ABSATrainer(Seq2SeqTrainer):
             signal.signal(signal.SIGTERM, before)
         return trained.metrics["train_runtime"] if last_checkpoint is None else None
 
+    def lengths_of(self, rows) -> list[int]:
+        """Of training rows, by which batches are made."""
+        return [len(ids) for ids in rows["input_ids"]]
+
     def _get_train_sampler(self, train_dataset=None) -> TrainingOrder:
         rows = train_dataset if train_dataset is not None else self.train_dataset
-        self.order = TrainingOrder(
-            lengths=[len(ids) for ids in rows["input_ids"]],
+        self.order = self.order_class(
+            lengths=self.lengths_of(rows),
             labels=rows["labels"][:] if self.balance_labels else None,
             batch_size=self.args.train_batch_size * self.args.world_size,
             group_by_length=self.args.train_sampling_strategy == "group_by_length",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from transformers import AutoTokenizer, RobertaTokenizer, T5Tokenizer
 
+from datasets_scripts.words import word_offsets
 from modeling_generative_absa import encode_words, split_words
 
 RAW = {
@@ -43,6 +44,11 @@ def test_words_cover_all_but_blanks(text, splitting):
     spans = split_words(text, splitting)
     assert "".join(text[start:end] for start, end in spans) == "".join(text.split())
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+@given(st.text(st.sampled_from("abnNtTsS1_ -.&'\u2019\u00e9\u0301!\u2026\u00a0") | st.characters(), max_size=30))
+def test_the_data_sets_cut_texts_alike(text):
+    assert split_words(text, "english") == word_offsets(text)
 
 
 def borders(words: list[str]) -> list[int]:

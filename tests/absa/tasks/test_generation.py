@@ -14,6 +14,8 @@ from absa.tasks.arguments import GenerationArguments
 from absa.tasks.collating import NO_LABEL, CollatorOfSequences
 from absa.tasks.generation import Generation, GenerationAnswers, GenerationEntries
 from absa.training.arguments import ABSATrainingArguments
+from datasets_scripts.subtasks import SUBTASKS
+from modeling_generative_absa import TASKS
 
 SENTENCES = {
     "train": [
@@ -71,6 +73,12 @@ def generated(entries: GenerationEntries, labels: list[list[int]], probability: 
                 [probability, 1 - probability]
             )
     return sequences, log_probabilities
+
+
+def test_rows_have_the_fields_that_models_generate():
+    assert SUBTASKS.keys() == TASKS.keys()
+    for name, (given, found) in SUBTASKS.items():
+        assert (bool(given), found) == (TASKS[name].is_given, TASKS[name].fields)
 
 
 def test_rows_and_overview(load):
