@@ -287,9 +287,9 @@ def fill(document: str, results_dir: Path) -> str:
     results, tables, grids = read_results(results_dir), {}, list(map(read_grid, GRIDS))
     for grid in grids:
         tables |= tables_of(grid, results, results_dir)
-    for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
-        together = [grid for grid in grids if grid.dataset == "aspect_polarity"]
-        tables[f"aspect_polarity_{score}"] = side_by_side(together, results, number)
+    if together := [grid for grid in grids if grid.dataset == "aspect_polarity"]:
+        for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
+            tables[f"aspect_polarity_{score}"] = side_by_side(together, results, number)
     return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]]}\n{match[3]}", document)
 
 

@@ -235,6 +235,8 @@ def refuse_another_run(record: Path, described: Mapping):
         return
     before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
     changed = sorted(name for name in {*before, *now} - {"seeds"} if before.get(name) != now.get(name))
+    # What the code that began the run did not know of does nothing where it is off.
+    changed = [name for name in changed if name in before or now[name]]
     if changed:
         differences = "; ".join(f"{name} was {before.get(name)!r} and is now {now.get(name)!r}" for name in changed)
         raise ValueError(f"output_dir={record.parent} holds another run ({differences}): give another --output_dir")

@@ -146,6 +146,11 @@ class ABSATrainer(Seq2SeqTrainer):
         # The Trainer's own would group these rows by length too, and their predictions come back in that order.
         return SequentialSampler(eval_dataset)
 
+    def evaluation_loop(self, *args, **kwargs):
+        # Seq2SeqTrainer's `gather` keeps the rows that several processes repeat to fill the last batch.
+        self.gather_function = self.accelerator.gather_for_metrics
+        return super().evaluation_loop(*args, **kwargs)
+
     def get_decay_parameter_names(self, model) -> list[str]:
         """As the Trainer, without the parameters that a model exempts."""
         exempt = getattr(model, "no_weight_decay", ())
