@@ -33,6 +33,8 @@ FAMILIES = {
     "qacg_bert": "modeling_qacg_bert",
     "cg_bert": "modeling_qacg_bert",
     "bert": "transformers",
+    "bart": "transformers",
+    "t5": "transformers",
     "global_context": "modeling_global_context",
     "af_lstm": "modeling_af_lstm",
     "pointer_absa": "modeling_generative_absa",
