@@ -243,7 +243,8 @@ def refuse_another_run(record: Path, described: Mapping):
     if not record.is_file():
         return
     before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
-    changed = sorted(name for name in {*before, *now} - {"seeds"} if before.get(name) != now.get(name))
+    named = {*before, *now} - {"seeds", "data_dir"}  # the rows have a digest, wherever they lie
+    changed = sorted(name for name in named if before.get(name) != now.get(name))
     # What the code that began the run did not know of does nothing where it is off.
     changed = [name for name in changed if name in before or now[name]]
     if changed:

@@ -138,7 +138,7 @@ def test_what_makes_another_run(tmp_path: Path):
     begun = {"warmup_steps": 0.1, "data_sha256": "a", "seeds": [1]}
     run.refuse_another_run(record, begun)  # nothing has begun
     run.write_json(record, begun)
-    run.refuse_another_run(record, {**begun, "seeds": [2]})
+    run.refuse_another_run(record, {**begun, "seeds": [2], "data_dir": "elsewhere"})
     run.refuse_another_run(record, {**begun, "an_option_of_newer_code": False})
     with pytest.raises(ValueError, match=r"data_sha256 was 'a' and is now 'b'"):
         run.refuse_another_run(record, {**begun, "data_sha256": "b"})
