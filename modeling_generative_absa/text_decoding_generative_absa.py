@@ -165,7 +165,9 @@ class Automaton:
 
     def labels_at(self, ids: tuple[int, ...]) -> dict[str, int]:
         """The first token of each label, where a label comes next; none elsewhere, or where two labels begin alike."""
-        pieces = {label: self.writer.pieces(label, self.fields == ("label",)) for label in self.writer.text_format.labels}
+        pieces = {
+            label: self.writer.pieces(label, self.fields == ("label",)) for label in self.writer.text_format.labels
+        }
         come_next = {tokens for tokens, (_, word) in self.state(ids) if word < 0}
         first = {label: tokens[0] for label, tokens in pieces.items()}
         return first if come_next.issuperset(pieces.values()) and len(set(first.values())) == len(first) else {}

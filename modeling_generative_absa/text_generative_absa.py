@@ -26,10 +26,10 @@ class ParsedText(NamedTuple):
     """The tuples that an output holds, in its order and with repeats."""
 
     tuples: list[WordTuple]
+    num_invalid: int
+    """how many more are none: a field is missing, too many or not in the text, or a label is unknown"""
     numbers: list[int]
     """the place of each among those that are written, from 0"""
-    num_invalid: int
-    """how many more are written that are none: a field is missing, too many or not in the text, or a label is unknown"""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class TextFormat:
         """
         output, found, numbers = output.strip(), [], []
         if output == NOTHING:
-            return ParsedText([], [], 0)
+            return ParsedText([], 0, [])
         all_written = output.split(TUPLES)
         for number, written in enumerate(all_written):
             candidates = list(self._candidates(written.strip(), words, given))
@@ -129,7 +129,7 @@ class TextFormat:
             onwards = [one for one in free if not taken or starts_of(one)[:1] >= taken[-1][:1]]
             found.append(min(onwards or free or candidates, key=lambda one: (distance(one), one[:2])))
             numbers.append(number)
-        return ParsedText(found, numbers, len(all_written) - len(found))
+        return ParsedText(found, len(all_written) - len(found), numbers)
 
     def _candidates(self, written: str, words: Sequence[str], given: Span | None) -> Iterator[WordTuple]:
         """All tuples that a written one can stand for; none, if it is none."""

@@ -23,9 +23,10 @@ class CollatorOfTexts(DataCollatorWithPadding):
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
         batch = self.padded([{k: value for k, value in row.items() if k not in self.fillings} for row in features])
-        for name in self.fillings.keys() & features[0].keys():
-            values, filling = [torch.tensor(row[name]) for row in features], self.fillings[name]
-            batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
+        for name, filling in self.fillings.items():
+            if name in features[0]:
+                values = [torch.tensor(row[name]) for row in features]
+                batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
         return batch
 
     def padded(self, inputs: list[dict]) -> Mapping[str, torch.Tensor]:

@@ -29,6 +29,7 @@ from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.subtasks import SPANS, SUBTASKS, sentences_of, subtask_rows
 from modeling_generative_absa import TASKS, WordTuple
+from modeling_generative_absa.text_generative_absa import FIELDS, PROMPTS
 
 logger = logging.getLogger(__name__)
 
@@ -158,15 +159,16 @@ class Generation(Task):
         return replace(self, label_names=label_names) if same else self
 
     def described(self, arguments: GenerationArguments) -> dict[str, Any]:
-        fields = {"tasks": list(self.subtasks)}
-        if self.label_names:
-            fields["id2label"] = dict(enumerate(self.label_names))
-            fields["label2id"] = {name: number for number, name in enumerate(self.label_names)}
-        return fields
+        return {
+            "tasks": list(self.subtasks),
+            "id2label": dict(enumerate(self.label_names)),
+            "label2id": {name: number for number, name in enumerate(self.label_names)},
+        }
 
     @staticmethod
     def on_card(config: PreTrainedConfig) -> dict[str, Any]:
-        """Also `finds`, in words, what each task finds, and `fields`, what an answer to the first one has."""
+        """Also `finds`, in words, what each task finds; and of the first one `fields`, what an answer has, `prompt`,
+        what a model of texts reads, and `written`, what it writes."""
         example = "The battery life is great, but the keyboard is not."
         about = {
             "example": example,
@@ -174,6 +176,8 @@ class Generation(Task):
             "tags": ["aspect-based-sentiment-analysis", "sentiment-analysis", *config.tasks],
             "finds": {task: TASKS[task].words for task in config.tasks},
             "fields": list(TASKS[config.tasks[0]].fields),
+            "prompt": PROMPTS[config.tasks[0]],
+            "written": FIELDS.join(TASKS[config.tasks[0]].fields),
         }
         if TASKS[config.tasks[0]].is_given:
             about["question"] = {"text": example, "target_start": 4, "target_end": 16}
@@ -210,8 +214,10 @@ class Generation(Task):
             encoded.append(entry)
             rows_of.append([number])
         if num_cut or num_lost:
-            told = "%s: the ends of %d sentences are cut at %d tokens or the most words; %d rows cannot be answered"
-            logger.warning(told, split, num_cut, tokenizer.model_max_length, num_lost)
+            cut_at = f"{tokenizer.model_max_length} tokens"
+            cut_at += f" or {config.max_words} words" if hasattr(config, "max_words") else ""
+            told = "%s: the ends of %d sentences are cut at %s; %d rows cannot be answered"
+            logger.warning(told, split, num_cut, cut_at, num_lost)
         if split != "train":
             order = np.argsort([-len(entry["input_ids"]) for entry in encoded], kind="stable")
             encoded, rows_of = [encoded[entry] for entry in order], [rows_of[entry] for entry in order]

@@ -1,13 +1,13 @@
 """What a model that generates reads of a sentence, and the way back from its sequences to tuples."""
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from bisect import bisect_right
-from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from absa.tasks.collating import NO_LABEL
 from modeling_generative_absa import TASKS, WordTuple, encode_words
@@ -42,6 +42,10 @@ class Sequences(ABC):
         self.config, self.tokenizer = config, tokenizer
 
     @abstractmethod
+    def prepare(self, model: PreTrainedModel):
+        """Makes a model generate as it is to, whatever its checkpoint says of generation."""
+
+    @abstractmethod
     def inputs(self, words: Sequence[str], subtask: str, given: Span | None) -> dict[str, Any]:
         """What the model reads, with `num_words`, how many words that are."""
 
@@ -68,6 +72,9 @@ class Sequences(ABC):
 
 class Indices(Sequences):
     """Indices of a pointer model."""
+
+    def prepare(self, model):
+        """Nothing to do: its configuration says it."""
 
     def inputs(self, words, subtask, given):
         row = encode_words(self.tokenizer, words, self.config.max_words, self.tokenizer.model_max_length)
@@ -109,15 +116,20 @@ class Texts(Sequences):
         labels = list(config.id2label.values())
         self.writers = {task: TextWriter(tokenizer, TextFormat(task, labels)) for task in config.tasks}
 
+    def prepare(self, model):
+        # BART's checkpoints ask for four beams without repeated words.
+        model.generation_config = GenerationConfig.from_model_config(self.config)
+        model.generation_config.max_length = MOST_WRITTEN
+
     def inputs(self, words, subtask, given):
         def encode(num_words: int) -> list[int]:
-            return self.tokenizer(self.writers[subtask].text_format.prompt(words[:num_words], given))["input_ids"]
+            prompt = self.writers[subtask].text_format.prompt(words[:num_words], given)
+            return self.tokenizer(prompt, verbose=False)["input_ids"]
 
-        most = self.tokenizer.model_max_length
-        num_words = len(words)
+        most, num_words = self.tokenizer.model_max_length, len(words)
         if len(encode(num_words)) > most:
-            num_words = bisect_right(range(num_words), most, key=lambda number: len(encode(number))) - 1
-        ids = encode(max(num_words, 0))
+            num_words = max(0, bisect_right(range(num_words), most, key=lambda number: len(encode(number))) - 1)
+        ids = encode(num_words)
         sentence = {"subtask": subtask, "words": list(words[:num_words])}
         return {"input_ids": ids, "attention_mask": [1] * len(ids), "sentence": sentence, "num_words": num_words}
 
@@ -129,16 +141,18 @@ class Texts(Sequences):
         self.automata = [Automaton(self.writers[one["subtask"]], one["words"]) for one in sentences]
         if options.pop("constrained", True):
             options["prefix_allowed_tokens_fn"] = allowed_tokens(self.automata)
-        return inputs, {"max_new_tokens": MOST_WRITTEN, **options}
+        return inputs, options
 
     def after(self, model, inputs, sequences):
+        written = [one.writer.written(ids) for one, ids in zip(self.automata, sequences.tolist(), strict=True)]
+        sequences = sequences[:, : 1 + max(map(len, written))]  # the Trainer pads to the most that there could be
         with torch.no_grad():
             read = {name: inputs[name] for name in ("input_ids", "attention_mask")}
             logits = model(**read, decoder_input_ids=sequences[:, :-1]).logits.float()
         lowest = torch.finfo(logits.dtype).min
         kept = logits.new_full((*logits.shape[:2], MOST_CHOICES), lowest)
-        for row, (automaton, sequence) in enumerate(zip(self.automata, sequences.tolist(), strict=True)):
-            for at, choices in enumerate(automaton.choices(automaton.writer.written(sequence), logits[row])):
+        for row, (automaton, ids) in enumerate(zip(self.automata, written, strict=True)):
+            for at, choices in enumerate(automaton.choices(ids, logits[row])):
                 likeliest = choices[1:].topk(min(len(choices) - 1, MOST_CHOICES - 1)).values
                 kept[row, at, : 1 + len(likeliest)] = torch.cat([choices[:1], likeliest]).clamp(min=lowest)
         return sequences, kept.log_softmax(dim=-1)
@@ -147,7 +161,9 @@ class Texts(Sequences):
         writer = self.writers[subtask]
         ids = writer.written(sequence[sequence != NO_LABEL].tolist())
         found = writer.read(ids, entry["sentence"]["words"], given)
-        steps = [(log_probabilities[of_tuple], np.zeros(of_tuple.stop - of_tuple.start, int)) for of_tuple in found.steps]
+        steps = [
+            (log_probabilities[of_tuple], np.zeros(of_tuple.stop - of_tuple.start, int)) for of_tuple in found.steps
+        ]
         return Found(found.tuples, steps, found.is_invalid)
 
 

@@ -26,7 +26,6 @@ from filelock import FileLock
 from transformers import (
     AutoConfig,
     EarlyStoppingCallback,
-    GenerationConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     set_seed,
@@ -92,8 +91,6 @@ def build_on_backbone(
     if getattr(config, "special_token_ids", ()) is None:
         config.special_token_ids = added_tokens(tokenizer)
     model = load_model(backbone, config, model_arguments.attn_implementation, revision, task.auto_class)
-    if model.can_generate():  # not as a checkpoint's own texts are: BART's repeat no three words
-        model.generation_config = GenerationConfig.from_model_config(model.config)
     if hasattr(model.base_model, "start_classes"):
         before = AutoConfig.from_pretrained(backbone, revision=revision)
         # A model of the same family has trained its classes: only others start from their words.

@@ -102,7 +102,10 @@ class ABSATrainer(Seq2SeqTrainer):
     def __init__(self, *args, balance_labels: bool = False, sequences_of: Callable | None = None, **kwargs):
         super().__init__(*args, **kwargs)
         self.balance_labels = balance_labels
-        self.sequences = sequences_of and sequences_of(self.model.config, self.processing_class)
+        self.sequences = None
+        if sequences_of is not None:
+            self.sequences = sequences_of(self.model.config, self.processing_class)
+            self.sequences.prepare(self.model)
         self.add_callback(EpochOfTheOrder(self))
 
     def go_on(self) -> float | None:
