@@ -155,9 +155,10 @@ def model_card(
         eval_results=eval_results(run, task.hub_task, about["task_name"]) or None,
         widget=[{"text": about["example"]}],
     )
-    of_family = (f"card_{FAMILIES[config.model_type]}.md.jinja", f"card_{task_name}.md.jinja")
+    family = FAMILIES[config.model_type]
+    templates = [f"card_{name}.md.jinja" for name in (f"{family}_{task_name}", family, task_name)]
     max_length = most_tokens(tokenizer.model_max_length, config)
-    card = TEMPLATES.select_template(of_family).render(
+    card = TEMPLATES.select_template(templates).render(
         card_data=data.to_yaml(),
         name=name,
         repo_id=repo_id,

@@ -16,6 +16,7 @@ from transformers import (
     CONFIG_MAPPING,
     AutoConfig,
     AutoModel,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     PreTrainedConfig,
@@ -33,6 +34,8 @@ FAMILIES = {
     "qacg_bert": "modeling_qacg_bert",
     "cg_bert": "modeling_qacg_bert",
     "bert": "transformers",
+    "bart": "transformers",
+    "t5": "transformers",
     "global_context": "modeling_global_context",
     "af_lstm": "modeling_af_lstm",
     "pointer_absa": "modeling_generative_absa",
@@ -65,13 +68,16 @@ def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassi
     Raises:
         ValueError: if the family has none.
     """
-    config_class = CONFIG_MAPPING[model_type]
-    if config_class not in auto_class._model_mapping:
-        able = [name for name in FAMILIES if CONFIG_MAPPING[name] in auto_class._model_mapping]
+    models = auto_class._model_mapping
+    # An encoder-decoder of Transformers has heads of other tasks too, which no task here is made for.
+    generates = auto_class is AutoModelForSeq2SeqLM
+    families = {name: CONFIG_MAPPING[name] for name in FAMILIES}
+    able = [name for name, one in families.items() if one in models and (generates or not one.is_encoder_decoder)]
+    if model_type not in able:
         raise ValueError(
             f"model_type={model_type} has no model {head_of(auto_class)}: choose one of {', '.join(able)}"
         )
-    return auto_class._model_mapping[config_class]
+    return models[families[model_type]]
 
 
 @contextmanager

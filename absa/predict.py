@@ -15,6 +15,7 @@ from transformers import (
 from absa.models import auto_class_of, load_classifier, takes
 from absa.open_questions import GivenTermPipeline, OpenQuestionPipeline
 from absa.opinions import Opinion, from_answer
+from absa.text_answers import GivenTermTextPipeline, TextAnswerPipeline
 from modeling_generative_absa import TASKS, AspectOpinionPipeline
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline
@@ -112,10 +113,22 @@ class PredictorOfTuples(Predictor):
     pipeline_class = AspectOpinionPipeline
 
 
+class PredictorOfWrittenTuples(PredictorOfTuples):
+    """Has a model write them."""
+
+    pipeline_class = TextAnswerPipeline
+
+
 class PredictorOfGivenTerms(PredictorOfOpenQuestions):
     """Has a model generate the label of aspect terms of its user, or their opinion terms."""
 
     pipeline_class = GivenTermPipeline
+
+
+class PredictorOfGivenTermsInText(PredictorOfGivenTerms):
+    """Has a model write it."""
+
+    pipeline_class = GivenTermTextPipeline
 
 
 PREDICTORS: dict[type, type[Predictor]] = {
@@ -128,8 +141,16 @@ PREDICTORS: dict[type, type[Predictor]] = {
 def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
     """What answers with a model of a task; one that reads questions, and knows no names, is asked about any words."""
     config = model.config
-    if auto_class is AutoModelForSeq2SeqLM and TASKS[config.tasks[0]].is_given:
-        return PredictorOfGivenTerms
+    if auto_class is AutoModelForSeq2SeqLM:
+        if not getattr(config, "tasks", None):
+            raise ValueError(
+                f"a {type(model).__name__} that was trained for no subtask: train it with examples/run_absa.py "
+                "--task generation"
+            )
+        is_given, points = TASKS[config.tasks[0]].is_given, hasattr(config, "grammar")
+        if points:
+            return PredictorOfGivenTerms if is_given else PredictorOfTuples
+        return PredictorOfGivenTermsInText if is_given else PredictorOfWrittenTuples
     reads_questions = getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids")
     if reads_questions and not getattr(config, "aspects", None):
         return PredictorOfOpenQuestions
@@ -151,7 +172,10 @@ def load(model: str, **parameters) -> Predictor:
     """
     auto_class = auto_class_of("model", model, PREDICTORS)
     loaded, tokenizer = load_classifier("model", model, auto_class)
-    predictor_class = predictor_of(auto_class, loaded)
+    try:
+        predictor_class = predictor_of(auto_class, loaded)
+    except ValueError as error:
+        raise ValueError(f"model={model} is {error}") from error
     given = {name: value for name, value in parameters.items() if value is not None}
     try:
         pipe = predictor_class.pipeline_class(model=loaded, tokenizer=tokenizer, **given)

@@ -22,6 +22,10 @@ CUSTOM_PIPELINES = {
 PARAMETERS = ("task", "num_beams", "abstain_below")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of texts that are sorted by length together
+NOT_FINITE = (
+    "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "
+    "dtype=torch.float32, or another"
+)
 MOST_TOKENS = 2**16  # of a text, where neither model nor tokenizer has a limit
 
 
@@ -153,7 +157,7 @@ class AspectOpinionPipeline(Pipeline):
         given = input_ if isinstance(input_, Mapping) else {"text": input_}
         if isinstance(given.get("text"), str):
             text = given["text"]
-            words = split_words(text, config.word_splitting)
+            words = split_words(text, getattr(config, "word_splitting", "english"))
         elif is_words(given.get("words")):
             text, words = " ".join(given["words"]), []
             for word in given["words"]:
@@ -163,11 +167,14 @@ class AspectOpinionPipeline(Pipeline):
             raise ValueError(
                 f'input {number}: it is {shown(input_)}: give a text, {{"text": ...}} or {{"words": [...]}}'
             )
-        row = encode_words(
-            self.tokenizer, [text[start:end] for start, end in words], config.max_words, self._max_length
-        )
-        asked = TASKS[config.tasks[0] if task is None else task].is_given
-        return Sentence(text, words, row, self._given(given, text, words, number) if asked else None)
+        task = config.tasks[0] if task is None else task
+        span = self._given(given, text, words, number) if TASKS[task].is_given else None
+        row = self._encoded([text[start:end] for start, end in words], self._trained_task(task), span)
+        return Sentence(text, words, row, span)
+
+    def _encoded(self, words: list[str], task: str, given: Span | None) -> dict[str, list | bool | int]:
+        """What the model reads of a sentence for a task that it was trained for."""
+        return encode_words(self.tokenizer, words, self.model.config.max_words, self._max_length)
 
     def _given(self, input_: Mapping, text: str, words: list[tuple[int, int]], number: int) -> Span:
         """The words that an aspect term stands on."""
@@ -189,7 +196,7 @@ class AspectOpinionPipeline(Pipeline):
         """What is answered to each input, in order."""
         for window in windows(sentences, WINDOW * batch_size):
             answers = [[] for _ in window]
-            readable = [number for number, sentence in enumerate(window) if is_readable(sentence)]
+            readable = [number for number, sentence in enumerate(window) if self._is_readable(sentence)]
             readable.sort(key=lambda number: -len(window[number].row["input_ids"]))
             for start in range(0, len(readable), batch_size):
                 numbers = readable[start : start + batch_size]
@@ -200,6 +207,10 @@ class AspectOpinionPipeline(Pipeline):
                 for number, given in zip(numbers, self.postprocess(found), strict=True):
                     answers[number] = given
             yield from answers
+
+    def _is_readable(self, sentence: Sentence) -> bool:
+        """Whether there is something to answer."""
+        return max(sentence.row["word_ids"], default=-1) >= 0 and is_read(sentence)
 
     def _padded(self, batch: list[Sentence], task: str) -> dict[str, torch.Tensor]:
         rows = [sentence.row for sentence in batch]
@@ -224,34 +235,39 @@ class AspectOpinionPipeline(Pipeline):
         return {"sequences": sequences, "log_probabilities": log_probabilities}
 
     def postprocess(self, outputs: dict[str, Any]) -> list[list[dict]]:
-        """The answers to some sentences, from their sequences (B, P + T) and log-probabilities (B, T, V)."""
-        sequences, log_probabilities = outputs["sequences"], outputs["log_probabilities"].double()
-        if not log_probabilities.isfinite().all():
-            raise ValueError(
-                "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "
-                "dtype=torch.float32, or another"
-            )
-        task, trained, grammar = outputs["task"], outputs["trained"], self.model.grammar
-        period, length = TASKS[trained].period, grammar.prompt_length(trained)
-        of_labels = slice(grammar.first_word - len(grammar.labels), grammar.first_word)
-        chosen = log_probabilities.gather(-1, sequences[:, length:, None])[..., 0]  # (B, T)
+        """The answers to some sentences, from what `_forward` gives."""
+        task, threshold = outputs["task"], outputs.get("abstain_below", 0.0)
         kept = {*TASKS[task].fields, *(["target"] if TASKS[task].is_given else [])}
         answers = []
         for number, sentence in enumerate(outputs["sentences"]):
-            parsed = grammar.parse(sequences[number].tolist(), sentence.row["num_words"])
             found = {}
-            for one, position in zip(parsed.tuples, parsed.positions, strict=True):
-                first, last = position - length, position - length + period - 1
-                score = chosen[number, first : last + 1].sum().exp().item()
-                probabilities = None
-                if "label" in kept:
-                    by_label = log_probabilities[number, last, of_labels].softmax(-1).tolist()
-                    probabilities = dict(zip(grammar.labels, by_label, strict=True))
+            for one, score, probabilities in self._found(outputs, number, sentence):
                 key = WordTuple(**{field: getattr(one, field) for field in kept})
                 if key not in found or score > found[key]["score"]:
-                    found[key] = self._answer(sentence, key, score, probabilities, outputs.get("abstain_below", 0.0))
+                    by_label = probabilities if "label" in kept else None
+                    found[key] = self._answer(sentence, key, score, by_label, threshold)
             answers.append(list(found.values()))
         return answers
+
+    def _found(
+        self, outputs: dict[str, Any], number: int, sentence: Sentence
+    ) -> Iterator[tuple[WordTuple, float, dict[str, float] | None]]:
+        """The tuples of one of the sentences, with the score of each and the probabilities of its labels."""
+        trained, grammar = outputs["trained"], self.model.grammar
+        sequence, log_probabilities = outputs["sequences"][number], outputs["log_probabilities"][number].double()
+        if not log_probabilities.isfinite().all():
+            raise ValueError(NOT_FINITE)
+        period, length = TASKS[trained].period, grammar.prompt_length(trained)
+        of_labels = slice(grammar.first_word - len(grammar.labels), grammar.first_word)
+        chosen = log_probabilities.gather(-1, sequence[length:, None])[..., 0]  # (T,)
+        parsed = grammar.parse(sequence.tolist(), sentence.row["num_words"])
+        for one, position in zip(parsed.tuples, parsed.positions, strict=True):
+            first, last = position - length, position - length + period - 1
+            probabilities = None
+            if one.label is not None:
+                by_label = log_probabilities[last, of_labels].softmax(-1).tolist()
+                probabilities = dict(zip(grammar.labels, by_label, strict=True))
+            yield one, chosen[first : last + 1].sum().exp().item(), probabilities
 
     def _answer(
         self,
@@ -268,10 +284,10 @@ class AspectOpinionPipeline(Pipeline):
                 start, end = sentence.words[words[0]][0], sentence.words[words[1] - 1][1]
             answer[field] = None if words is None else sentence.text[start:end]
             answer |= {f"{field}_start": start, f"{field}_end": end}
-        is_sure = probabilities is not None and probabilities[found.label] >= abstain_below
+        is_unsure = probabilities is not None and probabilities[found.label] < abstain_below
         return {
             **answer,
-            "label": found.label if is_sure else None,
+            "label": None if is_unsure else found.label,
             "score": score,
             "probabilities": probabilities,
             "truncated": sentence.row["truncated"],
@@ -283,12 +299,10 @@ def is_words(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(isinstance(word, str) for word in value)
 
 
-def is_readable(sentence: Sentence) -> bool:
-    """Whether there is a word that the model can read, and the aspect term that is asked about is among them."""
+def is_read(sentence: Sentence) -> bool:
+    """Whether the model reads some words, and the aspect term that is asked about is among them."""
     num_words = sentence.row["num_words"]
-    return max(sentence.row["word_ids"], default=-1) >= 0 and (
-        sentence.given is None or sentence.given[1] <= num_words
-    )
+    return num_words > 0 and (sentence.given is None or sentence.given[1] <= num_words)
 
 
 def windows(sentences: Iterator[Sentence], size: int) -> Iterator[list[Sentence]]:

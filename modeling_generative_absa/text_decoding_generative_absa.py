@@ -1,6 +1,7 @@
 """Tuples as tokens of a text model: targets to learn, and decoding that writes nothing but tuples of a sentence."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import torch
 from transformers import PreTrainedTokenizerBase
@@ -13,6 +14,16 @@ Place = tuple[int, int]
 Thread = tuple[tuple[int, ...], Place]
 """Tokens that are still to come, and the place that is reached by them."""
 THE_END = (-1, -1)
+
+
+class Read(NamedTuple):
+    """The tuples that some tokens hold, in their order, each once."""
+
+    tuples: list[WordTuple]
+    steps: list[slice]
+    """the tokens of each, with the one that ends it"""
+    is_invalid: bool
+    """whether something in them is no tuple, and was left out"""
 
 
 class TextWriter:
@@ -80,14 +91,37 @@ class TextWriter:
         text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text.strip()
 
+    def written(self, sequence: Sequence[int]) -> tuple[int, ...]:
+        """The tokens between the decoder's start and the padding of a sequence that `generate` gives."""
+        ids = tuple(sequence[1:])
+        return ids[: ids.index(self.end) + 1] if self.end in ids else ids
+
+    def read(self, ids: Sequence[int], words: Sequence[str], given: Span | None = None) -> Read:
+        """The tuples of what was written of a sentence, see `TextFormat.parse`.
+
+        Args:
+            ids: as `written` gives them.
+        """
+        parsed = self.text_format.parse(self.decode(ids), words, given)
+        number_at = [self.decode(ids[: at + 1]).count(TUPLES) for at in range(len(ids))]
+        steps = {}
+        for one, number in zip(parsed.tuples, parsed.numbers, strict=True):
+            first = number_at.index(number)
+            steps.setdefault(one, slice(first, first + number_at.count(number)))
+        return Read(list(steps), list(steps.values()), parsed.num_invalid > 0)
+
     def allowed_tokens(self, sentences: Iterable[Sequence[str]]) -> Callable[[int, torch.Tensor], list[int]]:
         """What `generate` takes as `prefix_allowed_tokens_fn`, for a batch of these sentences, each a list of words.
 
         Then all that is written are tuples whose fields stand in the sentence, but for the last one if
         `max_new_tokens` cuts it off.
         """
-        automata = [Automaton(self, words) for words in sentences]
-        return lambda number, ids: automata[number].allowed(tuple(ids.tolist()[1:]))  # without the decoder's start
+        return allowed_tokens([Automaton(self, words) for words in sentences])
+
+
+def allowed_tokens(automata: Sequence["Automaton"]) -> Callable[[int, torch.Tensor], list[int]]:
+    """`TextWriter.allowed_tokens` of sentences whose automata are known."""
+    return lambda number, ids: automata[number].allowed(tuple(ids.tolist()[1:]))  # without the decoder's start
 
 
 class Automaton:
@@ -108,6 +142,35 @@ class Automaton:
     def allowed(self, ids: tuple[int, ...]) -> list[int]:
         """The tokens that may stand behind others; the end, where these are none that may be written."""
         return sorted({tokens[0] for tokens, _ in self.state(ids)}) or [self.writer.end]
+
+    def choices(self, ids: tuple[int, ...], logits: torch.Tensor) -> list[torch.Tensor]:
+        """For each token that was written the logits of those that could have been, its own first.
+
+        The end of a tuple is one choice, whether another tuple follows or none.
+
+        Args:
+            ids: as `TextWriter.written` gives them.
+            logits: at each of them, (T, vocabulary).
+        Returns:
+            (choices,) each; minus infinity comes first where a token could not have been.
+        """
+        ends, found = {self.writer.end, self.writer.separators[BETWEEN_TUPLES][0]}, []
+        for at, token in enumerate(ids):
+            allowed = self.allowed(ids[:at])
+            chosen = [one for one in allowed if one == token or (token in ends and one in ends)]
+            others = [one for one in allowed if one not in chosen]
+            own = logits[at, chosen].logsumexp(dim=0, keepdim=True)  # of none: minus infinity
+            found.append(torch.cat([own, logits[at, others]]))
+        return found
+
+    def labels_at(self, ids: tuple[int, ...]) -> dict[str, int]:
+        """The first token of each label, where a label comes next; none elsewhere, or where two labels begin alike."""
+        pieces = {
+            label: self.writer.pieces(label, self.fields == ("label",)) for label in self.writer.text_format.labels
+        }
+        come_next = {tokens for tokens, (_, word) in self.state(ids) if word < 0}
+        first = {label: tokens[0] for label, tokens in pieces.items()}
+        return first if come_next.issuperset(pieces.values()) and len(set(first.values())) == len(first) else {}
 
     def state(self, ids: tuple[int, ...]) -> set[Thread]:
         """The threads behind some tokens."""
@@ -149,4 +212,4 @@ class Automaton:
         return threads
 
 
-__all__ = ["TextWriter"]
+__all__ = ["Automaton", "Read", "TextWriter", "allowed_tokens"]

@@ -27,7 +27,9 @@ class ParsedText(NamedTuple):
 
     tuples: list[WordTuple]
     num_invalid: int
-    """how many more it has that are none: a field is missing, too many or not in the text, or a label is unknown"""
+    """how many more are none: a field is missing, too many or not in the text, or a label is unknown"""
+    numbers: list[int]
+    """the place of each among those that are written, from 0"""
 
 
 @dataclass(frozen=True)
@@ -114,19 +116,20 @@ class TextFormat:
             words: of the sentence.
             given: the aspect term of "alsc" and "aoe".
         """
-        output, found, num_invalid = output.strip(), [], 0
+        output, found, numbers = output.strip(), [], []
         if output == NOTHING:
-            return ParsedText([], 0)
-        for written in output.split(TUPLES):
+            return ParsedText([], 0, [])
+        all_written = output.split(TUPLES)
+        for number, written in enumerate(all_written):
             candidates = list(self._candidates(written.strip(), words, given))
             if not candidates:
-                num_invalid += 1
                 continue
             taken = [starts_of(one) for one in found]
             free = [one for one in candidates if starts_of(one) not in taken]
             onwards = [one for one in free if not taken or starts_of(one)[:1] >= taken[-1][:1]]
             found.append(min(onwards or free or candidates, key=lambda one: (distance(one), one[:2])))
-        return ParsedText(found, num_invalid)
+            numbers.append(number)
+        return ParsedText(found, len(all_written) - len(found), numbers)
 
     def _candidates(self, written: str, words: Sequence[str], given: Span | None) -> Iterator[WordTuple]:
         """All tuples that a written one can stand for; none, if it is none."""

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import runpy
+import string
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,15 +14,23 @@ from types import ModuleType
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from tokenizers.models import BPE, Unigram
+from tokenizers.pre_tokenizers import ByteLevel, Metaspace
+from tokenizers.trainers import BpeTrainer, UnigramTrainer
 from transformers import (
     AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     AutoTokenizer,
+    BartConfig,
+    BartTokenizer,
     BertConfig,
     BertForMaskedLM,
     BertModel,
     BertTokenizer,
+    T5Config,
+    T5Tokenizer,
 )
 
 from absa import models
@@ -184,6 +193,49 @@ def make_generator(tiny_bert: Path, tmp_path_factory) -> Callable[..., Path]:
         folder = tmp_path_factory.mktemp("generator")
         model.save_pretrained(folder)
         AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_text_model(tmp_path_factory) -> Callable[..., Path]:
+    """A checkpoint of a tiny BART or T5 with random weights, whose tokenizer has learned few pieces of some texts.
+
+    BART's writes bytes, T5's knows some signs only.
+    """
+
+    def make(kind: str, texts: list[str], size: int = 16, init: float = 1.0) -> Path:
+        lines = [*texts, *string.printable.split(), "positive negative neutral none ; :"]
+        special = ["<s>", "<pad>", "</s>", "<unk>"] if kind == "bart" else ["<pad>", "</s>", "<unk>"]
+        trained = Tokenizer(BPE() if kind == "bart" else Unigram())
+        if kind == "bart":
+            trained.pre_tokenizer = ByteLevel(add_prefix_space=False)
+            options = {"vocab_size": 400, "initial_alphabet": ByteLevel.alphabet()}
+            trained.train_from_iterator(lines, BpeTrainer(special_tokens=special, **options))
+        else:
+            trained.pre_tokenizer = Metaspace()
+            options = {"vocab_size": 150, "unk_token": "<unk>"}
+            trained.train_from_iterator(lines, UnigramTrainer(special_tokens=special, **options))
+        learned = json.loads(trained.to_str())["model"]
+        torch.manual_seed(0)
+        if kind == "bart":
+            merges = [tuple(pair) for pair in learned["merges"]]
+            tokenizer = BartTokenizer(vocab=learned["vocab"], merges=merges)
+            sizes = {"ffn_dim": size, "layers": 1, "attention_heads": 1}
+            sides = {f"{side}_{name}": value for side in ("encoder", "decoder") for name, value in sizes.items()}
+            config = BartConfig(
+                vocab_size=len(tokenizer), d_model=size, init_std=init, max_position_embeddings=128, **sides
+            )
+        else:
+            tokenizer = T5Tokenizer(vocab=[tuple(piece) for piece in learned["vocab"]], extra_ids=0)
+            sizes = {"d_model": size, "d_kv": 8, "d_ff": size, "num_layers": 1, "num_heads": 2}
+            config = T5Config(
+                vocab_size=len(tokenizer), decoder_start_token_id=0, initializer_factor=5 * init, **sizes
+            )
+        folder = tmp_path_factory.mktemp(kind)
+        AutoModelForSeq2SeqLM.from_config(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
         return folder
 
     return make

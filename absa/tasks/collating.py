@@ -24,8 +24,9 @@ class CollatorOfTexts(DataCollatorWithPadding):
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
         batch = self.padded([{k: value for k, value in row.items() if k not in self.fillings} for row in features])
         for name, filling in self.fillings.items():
-            values = [torch.tensor(row[name]) for row in features]
-            batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
+            if name in features[0]:
+                values = [torch.tensor(row[name]) for row in features]
+                batch[name] = pad_sequence(values, batch_first=True, padding_value=filling)
         return batch
 
     def padded(self, inputs: list[dict]) -> Mapping[str, torch.Tensor]:
@@ -44,6 +45,11 @@ class CollatorOfWords(CollatorOfTexts):
 
 @dataclass
 class CollatorOfSequences(CollatorOfWords):
-    """The same of `word_ids` of each token, and of `decoder_prompt_ids` and `labels` of each index to generate."""
+    """The same of `word_ids` of each token, and of `decoder_prompt_ids` and `labels` of each index to generate; or of
+    the `labels` of a model that writes text, with each `sentence` as it is."""
 
     fillings: ClassVar[Mapping[str, int]] = {"word_ids": -1, "decoder_prompt_ids": 0, "labels": NO_LABEL}
+
+    def padded(self, inputs: list[dict]) -> Mapping[str, Any]:
+        sentences = {name: [row.pop(name) for row in inputs] for name in ("sentence",) if name in inputs[0]}
+        return {**super().padded(inputs), **sentences}

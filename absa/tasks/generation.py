@@ -20,15 +20,16 @@ from absa.calibration import expected_calibration_error, helpful_temperature_of_
 from absa.metrics.alsc import alsc_scores
 from absa.metrics.jaccard import jaccard_scores
 from absa.metrics.tuple_f1 import tuple_f1_scores
-from absa.models import takes
 from absa.tasks.arguments import GenerationArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
-from absa.tasks.collating import NO_LABEL, CollatorOfSequences
+from absa.tasks.collating import CollatorOfSequences
 from absa.tasks.rows import check_columns, check_train, hold_out_texts
+from absa.tasks.sequences import Sequences, sequences_of
 from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.subtasks import SPANS, SUBTASKS, sentences_of, subtask_rows
-from modeling_generative_absa import TASKS, Grammar, WordTuple, encode_words
+from modeling_generative_absa import TASKS, WordTuple
+from modeling_generative_absa.text_generative_absa import FIELDS, PROMPTS
 
 logger = logging.getLogger(__name__)
 
@@ -69,9 +70,9 @@ class GenerationAnswers(NamedTuple):
 
 @dataclass(frozen=True)
 class GenerationEntries(Entries):
-    """Entries, and what their indices mean."""
+    """Entries, and how they are written."""
 
-    grammar: Grammar
+    sequences: Sequences
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,6 @@ class Generation(Task):
         return f"{pd.DataFrame(counts, index=kinds).fillna(0).astype(int).to_string()}\n{', '.join(self.subtasks)}"
 
     def parts(self, arguments: GenerationArguments, model_class: type[PreTrainedModel]) -> dict[str, "Generation"]:
-        if not takes(model_class, "word_ids"):
-            raise ValueError(
-                f"task=generation with {model_class.__name__}, which takes no word_ids: give --model_type pointer_absa"
-            )
         return {"": self}
 
     def with_labels(self, label_names: list[str]) -> "Generation":
@@ -162,15 +159,16 @@ class Generation(Task):
         return replace(self, label_names=label_names) if same else self
 
     def described(self, arguments: GenerationArguments) -> dict[str, Any]:
-        fields = {"tasks": list(self.subtasks)}
-        if self.label_names:
-            fields["id2label"] = dict(enumerate(self.label_names))
-            fields["label2id"] = {name: number for number, name in enumerate(self.label_names)}
-        return fields
+        return {
+            "tasks": list(self.subtasks),
+            "id2label": dict(enumerate(self.label_names)),
+            "label2id": {name: number for number, name in enumerate(self.label_names)},
+        }
 
     @staticmethod
     def on_card(config: PreTrainedConfig) -> dict[str, Any]:
-        """Also `finds`, in words, what each task finds, and `fields`, what an answer to the first one has."""
+        """Also `finds`, in words, what each task finds; and of the first one `fields`, what an answer has, `prompt`,
+        what a model of texts reads, and `written`, what it writes."""
         example = "The battery life is great, but the keyboard is not."
         about = {
             "example": example,
@@ -178,6 +176,8 @@ class Generation(Task):
             "tags": ["aspect-based-sentiment-analysis", "sentiment-analysis", *config.tasks],
             "finds": {task: TASKS[task].words for task in config.tasks},
             "fields": list(TASKS[config.tasks[0]].fields),
+            "prompt": PROMPTS[config.tasks[0]],
+            "written": FIELDS.join(TASKS[config.tasks[0]].fields),
         }
         if TASKS[config.tasks[0]].is_given:
             about["question"] = {"text": example, "target_start": 4, "target_end": 16}
@@ -194,64 +194,60 @@ class Generation(Task):
         Tuples that stand on words behind the last one that is read are not learnt, but counted in scores; so are rows
         whose given target is not read.
         """
-        rows, grammar = self.splits[split], config.grammar
+        rows, sequences = self.splits[split], sequences_of(config, tokenizer)
         encoded, rows_of, num_cut, num_lost = [], [], 0, 0
         for number, (words, subtask, given) in enumerate(
             zip(rows["words"], rows["subtask"], rows["target"], strict=True)
         ):
-            entry = encode_words(tokenizer, words, config.max_words, tokenizer.model_max_length)
+            entry = sequences.inputs(words, subtask, given)
             num_words = entry.pop("num_words")
-            num_cut += entry.pop("truncated")
-            if max(entry["word_ids"], default=-1) < 0 or (given is not None and given[1] > num_words):
+            num_cut += num_words < len(words)
+            if num_words == 0 or (given is not None and given[1] > num_words):
                 num_lost += 1
                 continue
             tuples = [WordTuple(**{"target": given, **one}) for one in rows["tuples"][number]]
             tuples = [one for one in tuples if all(span[1] <= num_words for span in one[:2] if span is not None)]
             try:
-                entry["decoder_prompt_ids"], entry["labels"] = grammar.encode(subtask, tuples, given)
+                entry |= sequences.targets(words, subtask, given, tuples)
             except ValueError as error:
                 raise ValueError(f"{split}, sentence {rows['id'][number]}: {error}") from error
             encoded.append(entry)
             rows_of.append([number])
         if num_cut or num_lost:
-            cut_at = f"{tokenizer.model_max_length} tokens or {config.max_words} words"
+            cut_at = f"{tokenizer.model_max_length} tokens"
+            cut_at += f" or {config.max_words} words" if hasattr(config, "max_words") else ""
             told = "%s: the ends of %d sentences are cut at %s; %d rows cannot be answered"
             logger.warning(told, split, num_cut, cut_at, num_lost)
         if split != "train":
             order = np.argsort([-len(entry["input_ids"]) for entry in encoded], kind="stable")
             encoded, rows_of = [encoded[entry] for entry in order], [rows_of[entry] for entry in order]
-        return GenerationEntries(Dataset.from_list(encoded), rows_of, grammar)
+        return GenerationEntries(Dataset.from_list(encoded), rows_of, sequences)
 
     def trainer_options(self, arguments: GenerationArguments, tokenizer, training_arguments) -> dict[str, Any]:
         for name in ("r_drop", "label_smoothing_factor"):
             if value := getattr(training_arguments, name):
                 raise ValueError(f"{name}={value} is not for task=generation: leave it out")
-        return {"data_collator": CollatorOfSequences(tokenizer)}
+        return {"data_collator": CollatorOfSequences(tokenizer), "sequences_of": sequences_of}
 
     def answers(
         self, split: str, entries: GenerationEntries, predictions: tuple[np.ndarray, np.ndarray]
     ) -> GenerationAnswers:
-        """From the sequences of entries, (entries, P + T), and their log-probabilities, (entries, T, V)."""
-        rows, grammar = self.splits[split], entries.grammar
+        """From the sequences of entries, (entries, T), and their log-probabilities, (entries, T, V)."""
+        rows = self.splits[split]
         tuples, are_invalid = [[] for _ in rows["id"]], [False] * len(rows["id"])
         steps_of = [[] for _ in rows["id"]]  # of each tuple: log-probabilities and what was chosen
-        columns = zip(entries.rows_of, entries.dataset["word_ids"], *predictions, strict=True)
-        for (row,), word_ids, sequence, log_probabilities in columns:
+        for (row,), entry, *predicted in zip(entries.rows_of, entries.dataset, *predictions, strict=True):
             subtask = rows["subtask"][row]
-            length, period = grammar.prompt_length(subtask), TASKS[subtask].period
-            ids = sequence[sequence != NO_LABEL].tolist()
-            parsed = grammar.parse(ids, max(word_ids) + 1)
-            are_invalid[row] = parsed.is_invalid
-            for one, position in zip(parsed.tuples, parsed.positions, strict=True):
-                tuples[row].append({field: getattr(one, field) for field in SUBTASKS[subtask].found})
-                own = slice(position - length, position - length + period)
-                steps_of[row].append((log_probabilities[own], ids[position : position + period]))
+            found = entries.sequences.read(entry, subtask, rows["target"][row], *predicted)
+            fields = SUBTASKS[subtask].found
+            tuples[row] = [{field: getattr(one, field) for field in fields} for one in found.tuples]
+            are_invalid[row], steps_of[row] = found.is_invalid, found.steps
         steps = [of_tuple for of_row in steps_of for of_tuple in of_row]
         return GenerationAnswers(
             tuples,
             are_invalid,
-            np.concatenate([np.empty((0, grammar.vocab_size)), *(of_steps for of_steps, _ in steps)]),
-            np.array([index for _, chosen in steps for index in chosen], dtype=int),
+            np.concatenate([np.empty((0, predictions[1].shape[-1])), *(of_steps for of_steps, _ in steps)]),
+            np.concatenate([np.empty(0, int), *(chosen for _, chosen in steps)]),
             np.repeat(np.arange(len(steps)), [len(chosen) for _, chosen in steps]),
         )
 

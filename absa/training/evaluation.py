@@ -60,6 +60,6 @@ def answers_of(
             predict_with_generate=task.generates,
             report_to=[],
         )
-        collator = task.trainer_options(arguments, tokenizer, options)["data_collator"]
-        trainer = ABSATrainer(model, options, data_collator=collator, processing_class=tokenizer)
+        of_task = task.trainer_options(arguments, tokenizer, options)
+        trainer = ABSATrainer(model, options, processing_class=tokenizer, **of_task)
         return task.answers(split, entries, trainer.predict(entries.dataset, **generation).predictions)

@@ -99,9 +99,13 @@ class ABSATrainer(Seq2SeqTrainer):
 
     order_class = TrainingOrder
 
-    def __init__(self, *args, balance_labels: bool = False, **kwargs):
+    def __init__(self, *args, balance_labels: bool = False, sequences_of: Callable | None = None, **kwargs):
         super().__init__(*args, **kwargs)
         self.balance_labels = balance_labels
+        self.sequences = None
+        if sequences_of is not None:
+            self.sequences = sequences_of(self.model.config, self.processing_class)
+            self.sequences.prepare(self.model)
         self.add_callback(EpochOfTheOrder(self))
 
     def go_on(self) -> float | None:
@@ -176,6 +180,7 @@ class ABSATrainer(Seq2SeqTrainer):
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """As the Trainer; while it trains with `r_drop`, of the batch shown twice, which has outputs of 2B rows."""
+        inputs.pop("sentence", None)  # by which answers are written and read
         if not (self.args.r_drop and model.training):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         loss, outputs = super().compute_loss(model, twice(inputs), True, num_items_in_batch)
@@ -184,17 +189,11 @@ class ABSATrainer(Seq2SeqTrainer):
 
     def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None, **options):
         """As the Trainer; of what a model generates also the log-probabilities of all that could have come."""
-        if not self.args.predict_with_generate:
+        if self.sequences is None:
             return super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
-        inputs = self._prepare_inputs(inputs)
-        prompts, mask = inputs["decoder_prompt_ids"], inputs["attention_mask"]
-        with torch.no_grad():  # once for the loss, the answers and their probabilities
-            encoded = self.model.base_model.encode(inputs["input_ids"], mask, inputs["word_ids"])
-        inputs = {**inputs, "encoder_outputs": encoded}
+        inputs, options = self.sequences.before(self.model, self._prepare_inputs(inputs), self._gen_kwargs)
         loss, sequences, labels = super().prediction_step(model, inputs, prediction_loss_only, ignore_keys, **options)
-        # The Trainer pads short ones to 20 indices, more than a model of short answers has positions for.
-        sequences = sequences[:, : self.model.config.max_target_length]
-        return loss, (sequences, self.model.log_probabilities(sequences, prompts, encoded, mask)), labels
+        return loss, self.sequences.after(self.model, inputs, sequences), labels
 
     def _save_rng_state(self, output_dir):
         """As the Trainer. All processes have written then, and trainer_state.json is the last file of a checkpoint."""

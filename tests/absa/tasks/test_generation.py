@@ -63,15 +63,13 @@ def entries_of(load, tiny_bert: Path):
 def generated(entries: GenerationEntries, labels: list[list[int]], probability: float = 0.5) -> tuple:
     """Predictions of these indices behind the prompts, each with this probability."""
     prompts = entries.dataset["decoder_prompt_ids"]
-    longest = max(map(len, labels))
+    longest, vocab_size = max(map(len, labels)), entries.sequences.config.grammar.vocab_size
     sequences = np.full((len(labels), len(prompts[0]) + longest + 2), NO_LABEL)
-    log_probabilities = np.full((len(labels), longest, entries.grammar.vocab_size), np.log(1e-9))
+    log_probabilities = np.full((len(labels), longest, vocab_size), np.log(1e-9))
     for number, (prompt, indices) in enumerate(zip(prompts, labels, strict=True)):
         sequences[number, : len(prompt) + len(indices)] = [*prompt, *indices]
         for step, index in enumerate(indices):
-            log_probabilities[number, step, [index, (index + 1) % entries.grammar.vocab_size]] = np.log(
-                [probability, 1 - probability]
-            )
+            log_probabilities[number, step, [index, (index + 1) % vocab_size]] = np.log([probability, 1 - probability])
     return sequences, log_probabilities
 
 
@@ -97,7 +95,7 @@ def test_rows_and_overview(load):
 def test_sequences_are_those_of_the_grammar(entries_of, caplog):
     entries, _ = entries_of("train", "aste")
     assert entries.rows_of == [[0], [1], [2]]
-    word = entries.grammar.first_word
+    word = entries.sequences.config.grammar.first_word
     # Sorted by the aspect term; positive is 2, negative 3.
     pasta, wine = [word + 1, word + 1, word + 3, word + 3, 2], [word + 6, word + 6, word + 8, word + 8, 3]
     assert entries.dataset["labels"][0] == [*pasta, *wine, 1]
@@ -138,7 +136,7 @@ def test_what_is_gold_has_the_highest_scores(entries_of, subtasks):
 
 def test_scores_of_what_is_wrong(entries_of):
     entries, task = entries_of("test", "aste")
-    word = entries.grammar.first_word
+    word = entries.sequences.config.grammar.first_word
     right, wrong, cut = [word + 1, word + 2, word + 4, word + 4, 3], [word, word, word + 4, word + 4, 3], [word + 1]
     labels = {0: [*right, *wrong, *cut], 1: [*right[:4], 2, 1]}
     given = [labels[row] for (row,) in entries.rows_of]
@@ -196,8 +194,8 @@ def test_subtasks_that_there_are_not(subtasks, told):
 
 def test_what_cannot_be_trained(load, tmp_path: Path):
     task, arguments = load("aste")
-    with pytest.raises(ValueError, match="takes no word_ids: give --model_type pointer_absa"):
-        task.parts(arguments, classifier_of("qacg_bert"))
+    with pytest.raises(ValueError, match="bert has no model ForSeq2SeqLM: choose one of bart, t5, pointer_absa"):
+        classifier_of("bert", arguments.auto_class)
     with pytest.raises(ValueError, match=r"r_drop=True is not for task=generation: leave it out"):
         task.trainer_options(arguments, None, ABSATrainingArguments(str(tmp_path), r_drop=True))
     with pytest.raises(ValueError, match="word_vectors with task=generation"):
