@@ -68,16 +68,14 @@ def classifier_of(model_type: str, auto_class: type = AutoModelForSequenceClassi
     Raises:
         ValueError: if the family has none.
     """
-    models = auto_class._model_mapping
+    models, generates = auto_class._model_mapping, auto_class is AutoModelForSeq2SeqLM
+    able = {name: models.get(CONFIG_MAPPING[name], None) for name in FAMILIES}
     # An encoder-decoder of Transformers has heads of other tasks too, which no task here is made for.
-    generates = auto_class is AutoModelForSeq2SeqLM
-    families = {name: CONFIG_MAPPING[name] for name in FAMILIES}
-    able = [name for name, one in families.items() if one in models and (generates or not one.is_encoder_decoder)]
-    if model_type not in able:
-        raise ValueError(
-            f"model_type={model_type} has no model {head_of(auto_class)}: choose one of {', '.join(able)}"
-        )
-    return models[families[model_type]]
+    able = {name: one for name, one in able.items() if one and generates >= one.config_class.is_encoder_decoder}
+    if (found := able.get(model_type)) is None:
+        choices = ", ".join(able)
+        raise ValueError(f"model_type={model_type} has no model {head_of(auto_class)}: choose one of {choices}")
+    return found
 
 
 @contextmanager
