@@ -124,7 +124,8 @@ def test_generate(finished_generator: Path, tiny_aste: Path, run_here):
     assert printed.startswith("5 sentences, batches of 2, float32, ")
     _, _, *rows = cells_of(printed)
     assert [row[0].partition(",")[2].strip() for row in rows[2:4]] == ["without the cache", "without the grammar"]
-    assert rows[0][0] == "greedy" and rows[0][1].startswith("1.00 ")
+    assert rows[0][0] == "greedy"
+    assert rows[0][1].startswith("1.00 ")
     assert rows[0][3] == rows[2][3], "the cache changes no answer"
     # Whole tuples of five indices, or none, and the end.
     assert 1 <= float(rows[0][3]) <= 5 * 16 + 1
