@@ -2,8 +2,8 @@
 
     python examples/denoise.py configuration/recipes/aste_14res_minilm.yaml --data_dir DIR --num_train_epochs 6 \
         --texts ABSA16_Restaurants_Train_SB1_v2.xml --output_dir outputs/denoised
-    python examples/run_absa.py configuration/recipes/aste_14res_minilm.yaml --data_dir DIR --seeds 42 \
-        --model_name_or_path outputs/denoised/seed-42 --output_dir outputs/aste_after_denoising
+    python examples/run_absa.py configuration/recipes/aste_14res_minilm.yaml --data_dir DIR \
+        --model_name_or_path outputs/denoised/seed-{seed} --output_dir outputs/aste_after_denoising
 
 The arguments are those of the fine-tuning, of which those of its evaluation have no effect, and --noise, --texts and
 --held_out. Run again, the same command goes on where it was stopped. results.json of each seed says how many texts

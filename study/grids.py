@@ -22,7 +22,7 @@ class Grid:
         split: whose scores the table shows; what is chosen by them must be chosen on "validation".
         seeds: of each run.
         runs: what each run is called in the table -> its arguments for `run_absa.py`, and `control` for
-            `controls.py`.
+            `controls.py`, and `denoising`, those arguments of `denoise.py` that are others.
         reported: rows of others' figures, above.
         paired: pairs of runs whose difference gets an interval.
     """
@@ -44,6 +44,12 @@ class Grid:
     def task(self) -> str:
         """Of all its runs."""
         return next(iter(self.runs.values())).get("task", "classification")
+
+    @property
+    def scored_as(self) -> str:
+        """What the columns of its tables depend on: the subtask of models that generate tuples, or the data set."""
+        run = next(iter(self.runs.values()))
+        return run.get("subtasks", "aste") if self.task == "generation" else self.dataset
 
 
 def read_grid(file: Path) -> Grid:

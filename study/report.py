@@ -3,8 +3,9 @@
     python study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_before`, `_gradients`, `_after` or `_apart` behind it, or a
-data set's and a score's for all grids of that data set side by side; what stands outside is left as it is.
+`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after` or `_apart`
+behind it, or a data set's and a score's for all grids of that data set side by side; what stands outside is left as it
+is.
 """
 
 import re
@@ -17,7 +18,7 @@ import pandas as pd
 from scipy.stats import t
 
 from absa.commands import parse
-from absa.training.results import percent
+from absa.training.results import mean_and_std, percent
 from grids import GRIDS, STUDY, Grid, read_grid, run_name
 from results import read_analysis, read_results
 
@@ -25,7 +26,7 @@ ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 PAGES = ("accuracy", "tagging", "af_lstm", "scalar_mix", "generative")
-MAIN_SCORES = {
+MAIN_SCORES = {  # by `Grid.scored_as`
     "sentihood": {
         "strict_accuracy": "strict accuracy",
         "macro_f1": "macro-F1",
@@ -49,7 +50,7 @@ MAIN_SCORES = {
     },
     "conll": {"f1": "F1", "precision": "precision", "recall": "recall", "strict_f1": "strict F1"},
     "conllu": {"accuracy": "accuracy"},
-    "aste_v2": {
+    "aste": {
         "f1": "F1",
         "precision": "precision",
         "recall": "recall",
@@ -58,6 +59,8 @@ MAIN_SCORES = {
         "ate_f1": "ATE F1",
         "ote_f1": "OTE F1",
     },
+    "aoe": {"f1": "F1", "precision": "precision", "recall": "recall"},
+    "alsc": {"accuracy": "accuracy", "macro_f1": "macro-F1", "floor_majority_accuracy": "the commonest label"},
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
 
@@ -75,7 +78,7 @@ class ReportArguments:
 
 def scores_of(grid: Grid, label: str, results: Results, split: str) -> pd.DataFrame:
     """The main scores of a run on a split, or of its `oracle`: a row for each seed that has them, a column a score."""
-    name, names = run_name(grid.runs[label]), list(MAIN_SCORES[grid.dataset])
+    name, names = run_name(grid.runs[label]), list(MAIN_SCORES[grid.scored_as])
     by_seed = {seed: results[name, seed][split] for seed in grid.seeds if (name, seed) in results}
     scored = {seed: scores for seed, scores in by_seed.items() if scores}
     return pd.DataFrame.from_dict(scored, orient="index", columns=names, dtype=float)
@@ -83,7 +86,7 @@ def scores_of(grid: Grid, label: str, results: Results, split: str) -> pd.DataFr
 
 def row_of(grid: Grid, heading: str, label: str, seeds: int | str, cells: Iterable[str]) -> dict[str, str]:
     """A row of a table of scores: heading -> cell."""
-    return {heading: label, "seeds": str(seeds), **dict(zip(MAIN_SCORES[grid.dataset].values(), cells, strict=True))}
+    return {heading: label, "seeds": str(seeds), **dict(zip(MAIN_SCORES[grid.scored_as].values(), cells, strict=True))}
 
 
 def percents(scores: pd.DataFrame) -> list[str]:
@@ -122,7 +125,7 @@ def table(rows: Sequence[Mapping[str, str]]) -> str:
 
 def scores_table(grid: Grid, results: Results) -> str:
     """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
-    heading, num_scores = f"{grid.title}, %", len(MAIN_SCORES[grid.dataset])
+    heading, num_scores = f"{grid.title}, %", len(MAIN_SCORES[grid.scored_as])
     rows = [row_of(grid, heading, *row, "", cells or [""] * num_scores) for *row, cells in grid.reported.items()]
     trained, not_run, in_bfloat16 = [], [], []
     for label, run in grid.runs.items():
@@ -149,7 +152,7 @@ def side_by_side(grids: Sequence[Grid], results: Results, number: int) -> str:
     for label in max((grid.runs for grid in grids), key=len):
         row, reported = {"%": label}, {"%": f"{label}, as reported"}
         for grid in grids:
-            name = list(MAIN_SCORES[grid.dataset])[number]
+            name = list(MAIN_SCORES[grid.scored_as])[number]
             scores = scores_of(grid, label, results, grid.split)[name].tolist() if label in grid.runs else []
             trained += len(scores)
             row[grid.title] = percent(scores) if scores else ""
@@ -218,13 +221,31 @@ def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
 
 def decoding_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     """What `decoding.py` has found: scores of each way of decoding, and how many sentences have what is no tuple."""
-    rows, names = [], {**MAIN_SCORES[grid.dataset], "invalid_share": "invalid sentences"}
+    rows, names = [], {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
     for label, seeds in analysis.items():
         for decoding in next(iter(seeds.values())):
             scores = pd.DataFrame([looked[decoding] for looked in seeds.values()])[list(names)]
             row = {f"{grid.title}, %": f"{label}, {decoding}", "seeds": str(len(seeds))}
             rows.append(row | dict(zip(names.values(), percents(scores), strict=True)))
     return table(rows)
+
+
+def denoising_table(grid: Grid, results: Results) -> str:
+    """How well the denoising before each run that has it restores validation texts, before and after."""
+    rows = []
+    for label, run in grid.runs.items():
+        keys = [(run_name(run), seed) for seed in grid.seeds]
+        held_out = [results[key]["denoising"]["held_out"] for key in keys if key in results and "denoising" in run]
+        if held_out:
+            row = {"validation texts": label, "seeds": str(len(held_out))}
+            for when in ("before", "after"):
+                of_loss = mean_and_std([one[when]["loss_per_token"] for one in held_out])
+                spread = "" if of_loss["std"] is None else f" ({of_loss['std']:.2f})"
+                row[f"loss a token {when}"] = f"{of_loss['mean']:.2f}{spread}"
+            for when in ("before", "after"):
+                row[f"recovered {when}, %"] = percent([one[when]["recovered"] for one in held_out])
+            rows.append(row)
+    return table(rows) or "Not run.\n"
 
 
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
@@ -271,6 +292,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_differences": differences_table(grid, results),
         f"{grid.name}_trade_off": trade_off_table(grid, trade_off),
         f"{grid.name}_decoding": decoding_table(grid, decoding),
+        f"{grid.name}_denoising": denoising_table(grid, results),
         f"{grid.name}_before": terms_table(terms, "before"),
         f"{grid.name}_after": terms_table(terms, "after"),
         f"{grid.name}_gradients": gradients_table(terms),

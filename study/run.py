@@ -4,6 +4,12 @@
 
 Started again it goes on where it stopped; a run that two grids share is trained once. A run with other arguments than
 those of the grid is another run, with another folder and a line of its own.
+
+A run with `denoising` is made in two steps: `examples/denoise.py` makes what each seed starts from, and `run_absa.py`
+trains that. It needs texts of the domain, which `--texts` names for each `data_config`:
+
+    python study/run.py study/grids/aste_14res.yaml --data_dirs aste_v2=DIR \
+        --texts 14res=ABSA16_Restaurants_Train_SB1_v2.xml
 """
 
 import json
@@ -24,6 +30,7 @@ from grids import STUDY, read_grid, run_name
 from results import add_result, read_results
 
 ROOT = STUDY.parent
+START = "start"  # folder of a run's, with what denoising has made
 SPLITS = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
 
 
@@ -36,6 +43,10 @@ class StudyArguments:
         default_factory=list,
         metadata={"help": "Folders with files of data sets: sentihood=DIR e2e_absa=DIR (default: downloaded)."},
     )
+    texts: list[str] = field(
+        default_factory=list,
+        metadata={"help": "Files for denoising, as denoise.py takes them: 14res=FILE 14res=FILE 14lap=FILE."},
+    )
     seeds: list[int] | None = field(default=None, metadata={"help": "Only these (default: all of the grid)."})
     runs: list[str] | None = field(default=None, metadata={"help": "Only these rows of the tables (default: all)."})
     jobs: int = field(default=1, metadata={"help": "Runs at a time; they share the cores."})
@@ -45,6 +56,19 @@ class StudyArguments:
     def __post_init__(self):
         if wrong := [folder for folder in self.data_dirs if "=" not in folder]:
             raise ValueError(f"data_dirs={wrong[0]}: give NAME=FOLDER, such as sentihood={wrong[0]}")
+        if wrong := [file for file in self.texts if "=" not in file]:
+            raise ValueError(f"texts={wrong[0]}: give DATA_CONFIG=FILE, such as 14res={wrong[0]}")
+
+    def texts_of(self, name: str, data_config: str) -> list[str]:
+        """The files for a run's denoising.
+
+        Raises:
+            ValueError: if there is none.
+        """
+        files = [file.split("=", 1)[1] for file in self.texts if file.split("=", 1)[0] == data_config]
+        if not files:
+            raise ValueError(f"{name} is denoised: give texts of its domain, --texts {data_config}=FILE")
+        return files
 
 
 def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
@@ -67,11 +91,10 @@ def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
     return {key: run for key, run in asked.items() if key not in trained}
 
 
-def command(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[str]:
-    """What trains a run."""
+def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[str]]:
+    """What trains a run, one after the other; the errors of `texts_of` come through."""
     words = dict(run)
-    control = words.pop("control", None)
-    script = ["examples/run_absa.py"] if control is None else ["study/controls.py", control]
+    control, denoising = words.pop("control", None), words.pop("denoising", None)
     data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
     words |= {
         "seeds": [seed],
@@ -79,11 +102,18 @@ def command(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> li
         "output_dir": arguments.output_dir / name,
         "disable_tqdm": True,
     }
-    return [sys.executable, str(ROOT / script[0]), *script[1:], *recipe_words(words)]
+    scripts = []
+    if denoising is not None:
+        texts, start = arguments.texts_of(name, run["data_config"]), words["output_dir"] / START
+        scripts.append((["examples/denoise.py"], {**words, **denoising, "texts": texts, "output_dir": start}))
+        words["model_name_or_path"] = start / "seed-{seed}"
+    scripts.append((["examples/run_absa.py"] if control is None else ["study/controls.py", control], words))
+    return [[sys.executable, str(ROOT / script), *rest, *recipe_words(told)] for (script, *rest), told in scripts]
 
 
 def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
-    """Trains a run and keeps its results; what the run prints is kept beside its checkpoints.
+    """Trains a run and keeps its results; what the run prints is kept beside its checkpoints, but not the weights
+    that denoising has made for it.
 
     Raises:
         ChildProcessError: if the training fails.
@@ -98,10 +128,12 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
     }
     log, trained_by = folder / f"seed-{seed}.log", commit()  # which may be another when the run is done
     with log.open("a", encoding="utf-8") as output:
-        words = command(name, seed, run, arguments)
-        finished = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
-    if finished.returncode:
-        raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
+        for words in commands(name, seed, run, arguments):
+            finished = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
+            if finished.returncode:
+                raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
+    for weights in (folder / START / f"seed-{seed}").glob("*.safetensors"):
+        weights.unlink()
     add_result(arguments.results_dir, result_of(run, seed, folder, trained_by))
     print(f"{name} seed {seed} is done", flush=True)
 
@@ -130,7 +162,16 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
             for split in ("validation", "test")
         },
         "oracle": result.get("oracle"),
+        **({"denoising": denoising_of(folder / START, seed)} if "denoising" in run else {}),
     }
+
+
+def denoising_of(folder: Path, seed: int) -> dict:
+    """What is kept of the denoising before a run: its texts, and how well others are restored before and after."""
+    result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
+    started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
+    names = ("corpus", "documents", "held_out", "steps", "train_runtime_s")
+    return {"data_sha256": started["data_sha256"], **{name: result[name] for name in names}}
 
 
 def commit() -> str | None:
@@ -155,6 +196,8 @@ def curve(log: Sequence[Mapping]) -> list[dict]:
 
 def main(arguments: StudyArguments):
     runs = wanted(arguments)
+    for (name, seed), run in runs.items():
+        commands(name, seed, run, arguments)  # for its errors, before hours of training
     print(f"{len(runs)} runs to train")
     with ThreadPoolExecutor(arguments.jobs) as pool:
         # Where one fails, those that have not begun are cancelled: the same would go wrong there, or needs a look.

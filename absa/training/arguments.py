@@ -4,7 +4,7 @@ import argparse
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,7 +55,8 @@ class ModelArguments:
     model_name_or_path: str | None = field(
         default=None,
         metadata={
-            "help": f"Hub id or folder of a BERT, or {MINILM} for the one inside that PyPI package (default: {BERT})."
+            "help": f"Hub id or folder of a BERT, or {MINILM} for the one inside that PyPI package; {{seed}} in it is "
+            f"each seed's own number (default: {BERT})."
         },
     )
     word_vectors: str | None = field(
@@ -115,6 +116,12 @@ class ModelArguments:
         """`config_overrides` with the number of guided layers."""
         layers = f"num_context_layers={self.num_context_layers}" if self.num_context_layers is not None else None
         return ",".join(filter(None, (self.config_overrides, layers))) or None
+
+    def of_seed(self, seed: int) -> "ModelArguments":
+        """These with the number of a seed for {seed} in `model_name_or_path`, such as what `denoise.py` has saved."""
+        if self.model_name_or_path is None:
+            return self
+        return replace(self, model_name_or_path=self.model_name_or_path.replace("{seed}", str(seed)))
 
 
 @dataclass

@@ -271,4 +271,5 @@ def main(argv: list[str]):
 
     each_seed(arguments.training, described, train)
     if state.is_main_process:
-        print(f"checkpoints, for --model_name_or_path, and results: {arguments.training.output_dir}")
+        start = Path(arguments.training.output_dir) / "seed-{seed}"
+        print(f"checkpoints and results, for fine-tuning with these seeds: --model_name_or_path {start}")

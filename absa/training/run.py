@@ -149,7 +149,7 @@ def train_one(
         training. The saved configuration holds what `task.calibrate` has found.
     """
     set_seed(seed)
-    model, tokenizer = build(task, arguments.model, arguments.data)
+    model, tokenizer = build(task, arguments.model.of_seed(seed), arguments.data)
     entries = {split: task.entries(split, arguments.data, tokenizer, model.config) for split in task.splits}
     training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)

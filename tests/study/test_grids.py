@@ -8,6 +8,7 @@ import yaml
 import grids
 import results
 from absa.training import arguments as arguments_of
+from absa.training.noisy_rows import DenoisingArguments
 
 SENTIHOOD = {"dataset": "sentihood", "model_type": "qacg_bert"}
 
@@ -24,6 +25,9 @@ def test_every_run_of_every_grid_can_be_started():
                 continue
             folders[name], started = arguments, dict(arguments)
             started.pop("control", None)
+            denoised = {**started, **started.pop("denoising", {})}
+            denoised.pop("denoising", None)
+            arguments_of.parse_all(arguments_of.recipe_words(denoised), DenoisingArguments)
             arguments_of.parse_arguments(arguments_of.recipe_words(started))
     assert len(folders) > 20
 

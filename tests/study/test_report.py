@@ -10,6 +10,7 @@ import pytest
 import grids
 import report
 import results
+from absa.tasks import generation
 
 RUNS = {name: {**grids.BUDGET, "dataset": "sentihood", "model_type": name} for name in ("bert", "cg_bert")}
 
@@ -34,6 +35,17 @@ def test_means_deviations_and_what_was_not_run(tmp_path: Path):
     assert lines[3] == "| B | 2 | 71.0 (1.4) | 71.0 (1.4) | 71.0 (1.4) | 71.0 (1.4) | undefined |"
     assert lines[5] == "Scored in bfloat16, as trained, where the pipeline answers in float32: all runs."
     assert lines[-1] == "Not run: B (seed 3); C (seeds 1, 2, 3)."
+
+
+def test_generators_show_the_scores_of_their_subtask():
+    shown = {}
+    for grid in map(grids.read_grid, grids.GRIDS):
+        if grid.task == "generation":
+            assert {run.get("subtasks", "aste") for run in grid.runs.values()} == {grid.scored_as}
+            shown[grid.scored_as] = list(report.MAIN_SCORES[grid.scored_as])
+    assert shown.keys() == {"aste", "aoe", "alsc"}
+    for subtask, names in shown.items():
+        assert names[: len(generation.MAIN_SCORES[subtask])] == generation.MAIN_SCORES[subtask]
 
 
 def test_data_side_by_side(tmp_path: Path):

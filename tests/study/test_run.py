@@ -68,7 +68,8 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
 
 
 def test_a_run_that_fails_is_named_with_its_log_and_leaves_no_line(grid_file: Path, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(run, "command", lambda *arguments: [sys.executable, "-c", "raise SystemExit('no weights')"])
+    failing = [sys.executable, "-c", "raise SystemExit('no weights')"]
+    monkeypatch.setattr(run, "commands", lambda *arguments: [failing, [sys.executable, "-c", "print('not reached')"]])
     with pytest.raises(ChildProcessError, match=r"sentihood/bert.* seed 1 failed: see .*seed-1\.log"):
         run.main(run.StudyArguments([grid_file], output_dir=tmp_path / "runs", results_dir=tmp_path))
     logs = (tmp_path / "runs").glob("**/*.log")
@@ -79,3 +80,75 @@ def test_a_run_that_fails_is_named_with_its_log_and_leaves_no_line(grid_file: Pa
 def test_a_row_that_is_in_no_grid(grid_file: Path):
     with pytest.raises(ValueError, match=r"runs=\['BERT-pear'\] is in none of these grids"):
         run.main(run.StudyArguments([grid_file], runs=["BERT-pear"]))
+
+
+@pytest.fixture(scope="module")
+def denoising_file(tmp_path_factory, tiny_bert: Path) -> Path:
+    """A grid of a run that is denoised first."""
+    arguments = {"task": "generation", "dataset": "aste_v2", "data_config": "14res", "model_type": "pointer_absa"}
+    arguments |= {"model_name_or_path": str(tiny_bert), "num_train_epochs": 1, "bf16": False}
+    arguments |= {"config_overrides": "decoder_layers=1,decoder_heads=4"}  # a short name: it is a folder's
+    runs = {"after denoising": {"denoising": {"noise": "uniform", "num_train_epochs": 2}}}
+    fields = {"title": "tiny", "split": "test", "seeds": [1, 2], "arguments": arguments, "runs": runs}
+    file = tmp_path_factory.mktemp("grid") / "tiny.yaml"
+    file.write_text(yaml.safe_dump(fields))
+    return file
+
+
+def test_a_run_with_denoising_has_two_steps(denoising_file: Path):
+    (grid_run,) = grids.read_grid(denoising_file).runs.values()
+    texts = ["14res=a=b.xml", "14lap=c.xml", "14res=d.txt"]
+    arguments = run.StudyArguments([denoising_file], texts=texts, output_dir=Path("out"))
+    first, second = run.commands("dataset/run", 2, grid_run, arguments)
+    assert [Path(words[1]).name for words in (first, second)] == ["denoise.py", "run_absa.py"]
+    start = Path("out/dataset/run/start")
+    assert set(first) - set(second) == {
+        *("--noise=uniform", "--num_train_epochs=2", f"--output_dir={start}", "--texts", "a=b.xml", "d.txt"),
+        *(first[1], f"--model_name_or_path={grid_run['model_name_or_path']}"),
+    }
+    assert set(second) - set(first) == {
+        *("--num_train_epochs=1", f"--output_dir={start.parent}", second[1]),
+        f"--model_name_or_path={start / 'seed-{seed}'}",
+    }
+    assert first[first.index("--seeds") + 1] == second[second.index("--seeds") + 1] == "2"
+
+
+def test_texts_of_another_domain_are_none(denoising_file: Path, tmp_path: Path):
+    arguments = run.StudyArguments([denoising_file], texts=["14lap=c.xml"], results_dir=tmp_path)
+    with pytest.raises(ValueError, match="is denoised: give texts of its domain, --texts 14res=FILE"):
+        run.main(arguments)
+    with pytest.raises(ValueError, match=r"texts=c\.xml: give DATA_CONFIG=FILE, such as 14res=c\.xml"):
+        run.StudyArguments([denoising_file], texts=["c.xml"])
+
+
+@pytest.mark.slow
+def test_denoising_is_done_once_and_its_figures_are_kept(
+    denoising_file: Path, tiny_aste: Path, tmp_path: Path, monkeypatch
+):
+    (tmp_path / "texts.txt").write_text("the price was dear and the location dull\n")
+    places = {"output_dir": tmp_path / "runs", "results_dir": tmp_path, "data_dirs": [f"aste_v2={tiny_aste}"]}
+    arguments = run.StudyArguments([denoising_file], texts=[f"14res={tmp_path / 'texts.txt'}"], **places)
+    commands, broken = run.commands, [sys.executable, "-c", "raise SystemExit('killed')"]
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "commands", lambda *asked: [commands(*asked)[0], broken])
+        with pytest.raises(ChildProcessError, match="seed 1 failed"):
+            run.main(arguments)
+    grid = grids.read_grid(denoising_file)
+    folder = arguments.output_dir / grids.run_name(grid.runs["after denoising"])
+    written = (folder / "start" / "seed-1" / "results.json").stat().st_mtime_ns
+    run.main(arguments)
+    assert (folder / "start" / "seed-1" / "results.json").stat().st_mtime_ns == written
+    assert len(list(folder.glob("seed-*/model.safetensors"))) == 2
+    assert not list(folder.glob("start/**/*.safetensors"))
+
+    found = results.read_results(tmp_path)
+    assert sorted(seed for _, seed in found) == [1, 2]
+    of_steps = [line["denoising"] for line in found.values()]
+    for denoising, line in zip(of_steps, found.values(), strict=True):
+        assert line["arguments"] == grid.runs["after denoising"]
+        assert denoising["corpus"]["texts.txt"]["kept"] == 1
+        assert denoising["held_out"]["before"]["tokens"] == denoising["held_out"]["after"]["tokens"] > 0
+    monkeypatch.setattr(report, "GRIDS", [denoising_file])
+    filled = report.fill("<!-- tiny_denoising -->\n<!-- /tiny_denoising -->", tmp_path)
+    losses = [denoising["held_out"]["before"]["loss_per_token"] for denoising in of_steps]
+    assert f"| after denoising | 2 | {sum(losses) / 2:.2f} (" in filled

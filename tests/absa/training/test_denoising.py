@@ -265,7 +265,8 @@ def test_what_is_saved_has_no_head_and_has_learnt(denoised: Path, parsed, tiny_b
 
 
 def test_fine_tuning_starts_from_what_is_saved(denoised: Path, data_dir: Path, tmp_path: Path, run_here):
-    words = (RECIPE, "--data_dir", data_dir, "--model_name_or_path", denoised, *QUICK, "--output_dir", tmp_path)
+    of_seed = denoised.with_name("seed-{seed}")
+    words = (RECIPE, "--data_dir", data_dir, "--model_name_or_path", of_seed, *QUICK, "--output_dir", tmp_path)
     words += ("--max_steps", "2", "--eval_strategy", "steps", "--eval_steps", "1", "--save_strategy", "steps")
     printed = run_here("examples/run_absa.py", *words, "--save_steps", "1")
     assert "f1" in printed
