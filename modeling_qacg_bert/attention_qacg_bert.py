@@ -17,7 +17,7 @@ class QuasiAttentionWeights(NamedTuple):
 
     attention: torch.Tensor  # (B, h, n, n), in [-1, 2]
     self_attention: torch.Tensor  # (B, h, n, n), rows sum to 1
-    quasi_attention: torch.Tensor  # (B, h, n, n), in [0, 1], 0 at padded keys
+    quasi_attention: torch.Tensor  # (B, h, n, n), in [0, 1], centred in [-1/2, 1/2]; 0 at padded keys
     quasi_gate: torch.Tensor  # (B, h, n, 1), in [-1, 1]
 
 
@@ -53,6 +53,30 @@ def quasi_gate(
     lam_q = torch.sigmoid(query_gate_logits)  # eq. 7
     lam_k = torch.sigmoid(key_gate_logits)  # eq. 7
     return 1 - (query_gate_scale * lam_q + key_gate_scale * lam_k)  # eq. 8
+
+
+def quasi_weights(scores: torch.Tensor, form: str, key_mask: torch.Tensor | None) -> torch.Tensor:
+    """What a query position takes from each key by its context, before α and the gate.
+
+    Args:
+        scores: C_Q C_Kᵀ/√d, (B, h, n, n); they may be overwritten.
+        form: "sigmoid", the paper's (eq. 6); "centred", the same less 1/2, so that a row may be of both signs;
+            "normalised", the same over its sum over the keys; or "softmax" over the keys.
+        key_mask: True at the keys to attend to, (B, 1, 1, n); None where there is no padding.
+    Returns:
+        (B, h, n, n), 0 at padded keys.
+    """
+    if form == "softmax":
+        return _masked_softmax(scores, key_mask)
+    weights = scores.sigmoid_() if form == "sigmoid" else scores.sigmoid()
+    if form == "centred":
+        weights = weights - 0.5
+    if key_mask is not None:
+        weights = weights.masked_fill(~key_mask, 0.0)
+    if form == "normalised":
+        # Of a text that is padding only the sum is 0, and so are its weights.
+        weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
+    return weights
 
 
 def softmax_attention_eager(
@@ -97,6 +121,7 @@ def quasi_attention_eager(
     key_mask: torch.Tensor | None,
     quasi_attention_scale: float = 1.0,
     dropout: float = 0.0,
+    form: str = "sigmoid",
 ) -> tuple[torch.Tensor, QuasiAttentionWeights]:
     """Softmax attention plus gated quasi-attention, with all four quantities.
 
@@ -106,13 +131,13 @@ def quasi_attention_eager(
         key_mask: True at the keys to attend to, (B, 1, 1, n); None where there is no padding.
         quasi_attention_scale: α.
         dropout: probability of dropping a weight of the composed attention.
+        form: of the quasi-attention, see `quasi_weights`.
     Returns:
         The output (B, h, n, d) and the weights before dropout.
     """
     self_attention = _softmax_weights(query, key, key_mask)
-    quasi_attention = quasi_attention_scale * torch.sigmoid(_scaled_scores(context_query, context_key))  # eq. 6
-    if key_mask is not None:
-        quasi_attention = quasi_attention.masked_fill(~key_mask, 0.0)
+    quasi_attention = quasi_weights(_scaled_scores(context_query, context_key), form, key_mask)
+    quasi_attention = quasi_attention_scale * quasi_attention  # eq. 6
     attention = self_attention + gate * quasi_attention  # eq. 4
     output = nn.functional.dropout(attention, dropout) @ value
     return output, QuasiAttentionWeights(attention, self_attention, quasi_attention, gate)
@@ -128,6 +153,7 @@ def quasi_attention_sdpa(
     key_mask: torch.Tensor | None,
     quasi_attention_scale: float = 1.0,
     dropout: float = 0.0,
+    form: str = "sigmoid",
 ) -> tuple[torch.Tensor, None]:
     """`quasi_attention_eager` without the weights: the softmax half runs on PyTorch's fused kernels.
 
@@ -135,19 +161,23 @@ def quasi_attention_sdpa(
     the values instead of two; elsewhere each half draws its own, to the same expectation.
     """
     gate = quasi_attention_scale * gate
-    if key_mask is not None:
+    if key_mask is not None and form in ("sigmoid", "centred"):
         # A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
-        value = value.masked_fill(~key_mask.transpose(-1, -2), 0.0)
+        value, quasi_mask = value.masked_fill(~key_mask.transpose(-1, -2), 0.0), None
+    else:
+        quasi_mask = key_mask
     if dropout and value.device.type == "cpu":
-        quasi_weights = _scaled_scores(context_query, context_key).sigmoid_()  # eq. 6 without α
-        weights = torch.addcmul(_softmax_weights(query, key, key_mask), gate, quasi_weights)  # eq. 4
+        quasi = quasi_weights(_scaled_scores(context_query, context_key), form, quasi_mask)  # eq. 6 without α
+        weights = torch.addcmul(_softmax_weights(query, key, key_mask), gate, quasi)  # eq. 4
         return nn.functional.dropout(weights, dropout) @ value, None
     softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
-    if _overflows_the_cache(context_query, context_key):
-        quasi_half = _quasi_half_in_blocks(context_query, context_key, value)
+    if form == "softmax":
+        quasi_half, _ = softmax_attention_sdpa(context_query, context_key, value, key_mask, dropout)
+    elif _overflows_the_cache(context_query, context_key):
+        quasi_half = _quasi_half_in_blocks(context_query, context_key, value, form, quasi_mask)
     else:
-        quasi_weights = _scaled_scores(context_query, context_key).sigmoid_()  # eq. 6 without α
-        quasi_half = nn.functional.dropout(quasi_weights, dropout) @ value
+        quasi = quasi_weights(_scaled_scores(context_query, context_key), form, quasi_mask)  # eq. 6 without α
+        quasi_half = nn.functional.dropout(quasi, dropout) @ value
     # α and λ_A are one number a row, so they may act on (n, d) outputs instead of (n, n) weights.
     return torch.addcmul(softmax_half, gate, quasi_half), None  # eq. 4, times V
 
@@ -163,13 +193,21 @@ def _overflows_the_cache(context_query: torch.Tensor, context_key: torch.Tensor)
     return context_query.shape[1] * context_query.shape[2] * context_key.shape[2] > CACHED_SCORES
 
 
-def _quasi_half_in_blocks(context_query: torch.Tensor, context_key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """sigmoid(C_Q C_Kᵀ/√d) V, (B, h, n, d), by some rows of one text at a time."""
+def _quasi_half_in_blocks(
+    context_query: torch.Tensor,
+    context_key: torch.Tensor,
+    value: torch.Tensor,
+    form: str,
+    key_mask: torch.Tensor | None,
+) -> torch.Tensor:
+    """The quasi weights times V, (B, h, n, d), by some rows of one text at a time."""
     output = value.new_empty(context_query.shape)
-    for query, key, text_value, text_output in zip(context_query, context_key, value, output, strict=True):
-        for start in range(0, query.shape[1], BLOCK_ROWS):
+    for text in range(len(value)):
+        mask = None if key_mask is None else key_mask[text]
+        for start in range(0, context_query.shape[2], BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            text_output[:, rows] = _scaled_scores(query[:, rows], key).sigmoid_() @ text_value
+            scores = _scaled_scores(context_query[text, :, rows], context_key[text])
+            output[text, :, rows] = quasi_weights(scores, form, mask) @ value[text]
     return output
 
 
@@ -179,12 +217,15 @@ def _scaled_scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
 
 
 def _softmax_weights(query: torch.Tensor, key: torch.Tensor, key_mask: torch.Tensor | None) -> torch.Tensor:
-    scores = _scaled_scores(query, key)
+    return _masked_softmax(_scaled_scores(query, key), key_mask)  # eq. 1
+
+
+def _masked_softmax(scores: torch.Tensor, key_mask: torch.Tensor | None) -> torch.Tensor:
     if key_mask is not None:
         # A sum, unlike `masked_fill`, needs no pass over (n, n) gradients. Half of the least number is far below all
         # scores, and adding a score to it does not overflow.
         scores += (~key_mask).to(scores.dtype) * (torch.finfo(scores.dtype).min / 2)
-    return torch.softmax(scores, dim=-1)  # eq. 1
+    return torch.softmax(scores, dim=-1)
 
 
 SOFTMAX_ATTENTION = {

@@ -151,6 +151,11 @@ class QACGBertConfig(ContextGuidedBertConfig):
     Configuration of QACG-BERT: softmax attention plus a gated quasi-attention that may subtract.
 
     Args:
+        quasi_form (`"sigmoid"`, `"centred"`, `"normalised"` or `"softmax"`, defaults to `"sigmoid"`):
+            What the quasi-attention makes of its scores. The paper's sigmoid (eq. 6) gives every key nearly 1/2, until
+            training parts them. Less 1/2 ("centred") it starts near zero and has both signs; over its sum over the
+            keys ("normalised"), or as a softmax over them, it cannot outweigh the softmax attention. The Triton kernel
+            knows the first only.
         quasi_attention_scale (`float`, defaults to 1.0): the paper's α, eq. 6.
         query_gate_scale (`float`, defaults to 1.0): the paper's β, eq. 8.
         key_gate_scale (`float`, defaults to 1.0): the paper's γ, eq. 8.
@@ -160,6 +165,7 @@ class QACGBertConfig(ContextGuidedBertConfig):
 
     model_type = "qacg_bert"
 
+    quasi_form: Literal["sigmoid", "centred", "normalised", "softmax"] = "sigmoid"
     quasi_attention_scale: float | int = 1.0
     query_gate_scale: float | int = 1.0
     key_gate_scale: float | int = 1.0

@@ -251,6 +251,7 @@ class QACGBertSelfAttention(ContextGuidedSelfAttention):
             key_mask,
             self.config.quasi_attention_scale,
             self.attention_dropout,
+            self.config.quasi_form,
         )
 
 

@@ -680,6 +680,7 @@ def quasi_attention_triton(
     key_mask: torch.Tensor | None,
     quasi_attention_scale: float = 1.0,
     dropout: float = 0.0,
+    form: str = "sigmoid",
 ) -> tuple[torch.Tensor, None]:
     """`quasi_attention_eager` without the weights, in one kernel that stores no (n, n) tensor.
 
@@ -694,12 +695,16 @@ def quasi_attention_triton(
         key_mask: True at the keys to attend to, (B, 1, 1, n); None where there is no padding.
         quasi_attention_scale: α.
         dropout: probability of dropping a weight of the composed attention.
+        form: of the quasi-attention; "sigmoid".
     Returns:
         The output (B, h, n_q, d), in the data type of the query, and None.
     Raises:
         RuntimeError: if Triton is not installed or the tensors are on no CUDA device.
-        ValueError: if the states' data types differ or are not float32, bfloat16 or float16, or d is above 128.
+        ValueError: if the form is another, or the states' data types differ or are not float32, bfloat16 or float16,
+            or d is above 128.
     """
+    if form != "sigmoid":
+        raise ValueError(f'attn_implementation="triton" with quasi_form={form!r}: choose "sdpa"')
     states = (query, key, value, context_query, context_key)
     if triton is None:
         raise RuntimeError('attn_implementation="triton" needs Triton: pip install triton, or choose "sdpa"')

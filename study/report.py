@@ -25,7 +25,7 @@ from results import read_analysis, read_results
 ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
-PAGES = ("accuracy", "tagging", "af_lstm", "scalar_mix", "generative")
+PAGES = ("accuracy", "attention", "tagging", "af_lstm", "scalar_mix", "generative")
 MAIN_SCORES = {  # by `Grid.scored_as`
     "sentihood": {
         "strict_accuracy": "strict accuracy",

@@ -148,15 +148,24 @@ class NaiveClassifier:
         for i, q in enumerate(query):
             lam = 1 - (beta * torch.sigmoid(gates["query"][i]) + gamma * torch.sigmoid(gates["key"][i]))
             softmax = self.softmax_row(q, key, keys)
-            quasi = [
-                alpha * torch.sigmoid(context_query[i] @ c / math.sqrt(self.head_size)) if j in keys else 0 * lam
-                for j, c in enumerate(context_key)
-            ]
+            quasi = [alpha * weight for weight in self.quasi_row(context_query[i], context_key, keys)]
             weights["self_attentions"].append(softmax)
             weights["quasi_attentions"].append(quasi)
             weights["quasi_gates"].append([lam])
             weights["attentions"].append([s + lam * a for s, a in zip(softmax, quasi, strict=True)])
         return weights
+
+    def quasi_row(self, q: torch.Tensor, key: list[torch.Tensor], keys: list[int]) -> list[torch.Tensor]:
+        """One row of eq. 6 without α, or of another form, over the keys that are no padding, 0 at the others."""
+        if self.config.quasi_form == "softmax":
+            return self.softmax_row(q, key, keys)
+        row = {j: torch.sigmoid(q @ key[j] / math.sqrt(self.head_size)) for j in keys}
+        if self.config.quasi_form == "centred":
+            row = {j: weight - 1 / 2 for j, weight in row.items()}
+        if self.config.quasi_form == "normalised":
+            total = sum(row.values())
+            row = {j: weight / total for j, weight in row.items()}
+        return [row[j] if j in keys else 0 * q.sum() for j in range(len(key))]
 
     def softmax_row(self, q: torch.Tensor, key: list[torch.Tensor], keys: list[int]) -> list[torch.Tensor]:
         """One row of softmax(QKᵀ/√d) over the keys that are no padding, 0 at the others."""

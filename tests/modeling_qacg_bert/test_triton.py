@@ -407,6 +407,11 @@ def test_on_the_cpu():
         quasi_attention_triton(*draw("cpu", 3, 3, 8), None)
 
 
+def test_other_forms():
+    with pytest.raises(ValueError, match="quasi_form='softmax': choose \"sdpa\""):
+        quasi_attention_triton(*draw("cpu", 3, 3, 8), None, form="softmax")
+
+
 @pytest.mark.parametrize(
     ("head_size", "dtypes", "message"),
     [
