@@ -72,7 +72,7 @@ class TextWriter:
         """Whether a word is read again as it was written, which blanks and unknown signs are not."""
         if word.split() != [word]:
             return False
-        read = {self.decode(self.pieces(word, is_first)).casefold() for is_first in (True, False)}
+        read = {self.decode(self.pieces(word, is_first)).strip().casefold() for is_first in (True, False)}
         return read == {word.casefold()}
 
     def encode(self, words: Sequence[str], tuples: Iterable[WordTuple], given: Span | None = None) -> list[int]:
@@ -88,8 +88,7 @@ class TextWriter:
 
     def decode(self, ids: Sequence[int] | torch.Tensor) -> str:
         """What a model has written, for `TextFormat.parse`."""
-        text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text.strip()
+        return self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def written(self, sequence: Sequence[int]) -> tuple[int, ...]:
         """The tokens between the decoder's start and the padding of a sequence that `generate` gives."""

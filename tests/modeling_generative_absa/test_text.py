@@ -283,6 +283,18 @@ def test_words_that_would_be_read_otherwise_are_not_written(kind: str, tokenizer
     assert following == {writer.separators[";"][0], writer.end}
 
 
+def test_a_blank_of_its_own_begins_a_tuple(kind: str, tokenizer):
+    """As of words whose first sign no piece draws together with the blank before it."""
+    words = ["Service", "~", "7"]
+    writer = TextWriter(tokenizer, TextFormat("ate"))
+    ids = writer.encode(words, [WordTuple((number, number + 1)) for number in range(3)])
+    blank = writer.pieces("~", is_first=False)[0]
+    assert tokenizer.decode([blank]).strip() == ""
+    steps = writer.read(ids, words).steps
+    assert [ids[of_tuple][0] for of_tuple in steps[1:]] == [blank, blank]
+    assert [writer.decode(ids[of_tuple]).strip() for of_tuple in steps] == ["Service;", "~;", "7"]
+
+
 def test_tokenizers_that_cannot_end_or_separate_are_refused(tokenizer):
     endless = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer.backend_tokenizer, eos_token="<pad>", pad_token="<pad>"
