@@ -193,10 +193,18 @@ def test_card(bart: Path):
     model, tokenizer = load_classifier("checkpoint", str(bart / "seed-42"), AutoModelForSeq2SeqLM)
     card = model_card(model, tokenizer, None, "someone/triplets", "mit")
     assert "A bart that writes its answers" in card
-    assert 'absa.load("someone/triplets")' in card
+    assert 'absa.load("someone/triplets").pipe\n' in card
     assert "trust_remote_code" not in card
     assert "labels: positive, negative" in card
     assert "Identify aspects, opinions and sentiments: " in card
+
+
+def test_card_of_given_terms(make_asked):
+    pipe = make_asked("t5", "alsc").pipe
+    card = model_card(pipe.model, pipe.tokenizer, None, "someone/labels", "mit")
+    assert "`Identify the sentiment of {target}: {text}`, with the aspect term as `[ term ]`" in card
+    assert "and writes `label`.\n" in card
+    assert "Towards Generative Aspect-Based Sentiment Analysis" in card
 
 
 def test_models_of_other_texts_are_refused(make_text_model):
