@@ -91,6 +91,21 @@ def test_a_run_learns_and_its_model_answers(bart: Path, tiny_aste: Path, tmp_pat
     assert (generation.num_beams, generation.no_repeat_ngram_size) in ((1, 0), (None, None))
 
 
+def test_scores_of_evaluation_are_those_of_answers(bart: Path, tiny_aste: Path):
+    """By which the temperature was found."""
+    predictor = absa.load(str(bart / "seed-42"))
+    model, tokenizer = predictor.pipe.model, predictor.pipe.tokenizer
+    arguments = GenerationArguments("aste_v2", data_config="14res", data_dir=str(tiny_aste), subtasks=["aste", "ate"])
+    task = Generation.load(arguments)
+    scores = answers_of(model, tokenizer, task, "test", arguments, 5).scores(model.config.calibration_temperature)
+    rows = task.splits["test"]
+    answered = [
+        predictor(" ".join(words), task=one) for words, one in zip(rows["words"], rows["subtask"], strict=True)
+    ]
+    assert scores == pytest.approx([one.score for opinions in answered for one in opinions], abs=1e-5)
+    assert model.config.calibration_temperature != 1
+
+
 def test_each_way_of_decoding_is_what_generate_is_asked_for(bart: Path, tiny_aste: Path, asked_of_generate: list):
     model, tokenizer = load_classifier("checkpoint", str(bart / "seed-42"), AutoModelForSeq2SeqLM)
     arguments = GenerationArguments("aste_v2", data_config="14res", data_dir=str(tiny_aste), subtasks=["aste", "ate"])
@@ -141,6 +156,8 @@ def test_any_text_can_be_asked(make_asked):
     assert predictor(["", " \n", {"words": [" ", ""]}]) == [[], [], []]
     start = {"target_start": 0, "target_end": 1}
     assert make_asked("t5", "alsc")([{"words": [" "], **start}, {"text": "\ud83d", **start}])[0] == []
+    long = "nice " * 500
+    assert make_asked("bart", "alsc")({"text": long + "price", "target_start": 2500, "target_end": 2505}) == []
 
 
 def test_scores_are_probabilities(bart: Path):
