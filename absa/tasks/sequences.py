@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from absa.models import most_tokens
 from absa.tasks.collating import NO_LABEL
 from modeling_generative_absa import TASKS, WordTuple, encode_words
 from modeling_generative_absa.grammar_generative_absa import Span
@@ -120,7 +121,7 @@ class Texts(Sequences):
     def prepare(self, model):
         # BART's checkpoints ask for four beams without repeated words.
         model.generation_config = GenerationConfig.from_model_config(self.config)
-        model.generation_config.max_length = MOST_WRITTEN
+        model.generation_config.max_length = most_tokens(MOST_WRITTEN, self.config)
 
     def inputs(self, words, subtask, given):
         def encode(num_words: int) -> list[int]:

@@ -160,6 +160,14 @@ def test_any_text_can_be_asked(make_asked):
     assert make_asked("bart", "alsc")({"text": long + "price", "target_start": 2500, "target_end": 2505}) == []
 
 
+def test_an_endless_answer_ends_where_the_positions_do(make_asked):
+    pipe = make_asked("bart", "aste").pipe
+    with torch.no_grad():
+        pipe.model.final_logits_bias[:, pipe.tokenizer.eos_token_id] = -1e4
+    assert pipe("nice price, the soup is dear")
+    assert pipe.model.config.max_position_embeddings == 128
+
+
 def test_scores_are_probabilities(bart: Path):
     """Of all that could be written first, with nothing at all, one thing is."""
     predictor = absa.load(str(bart / "seed-42"))
