@@ -33,6 +33,8 @@ from datasets_scripts.source_files import shorten
 FAMILIES = {
     "qacg_bert": "modeling_qacg_bert",
     "cg_bert": "modeling_qacg_bert",
+    "qacg": "modeling_qacg_bert",
+    "cg": "modeling_qacg_bert",
     "bert": "transformers",
     "bart": "transformers",
     "t5": "transformers",
@@ -143,8 +145,7 @@ def auto_class_of(argument: str, name: str, auto_classes: Iterable[type]) -> typ
     """
     with loading(argument, name):
         config = AutoConfig.from_pretrained(name)
-    auto_classes = list(auto_classes)
-    for auto_class in auto_classes:
+    for auto_class in (auto_classes := list(auto_classes)):
         models = auto_class._model_mapping
         if type(config) in models and models[type(config)].__name__ in (config.architectures or ()):
             return auto_class
