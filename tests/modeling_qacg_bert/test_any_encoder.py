@@ -116,9 +116,9 @@ def name_in_general(name: str, num_shared: int) -> str:
 @pytest.mark.parametrize(
     ("older", "newer", "fields"),
     [
-        *product(
-            [QACGBertModel], [QACGModel], [{"quasi_form": form} for form in ("sigmoid", "centred", "normalised")]
-        ),
+        (QACGBertModel, QACGModel, {}),
+        (QACGBertModel, QACGModel, {"quasi_form": "centred"}),
+        (QACGBertModel, QACGModel, {"quasi_form": "normalised"}),
         (QACGBertModel, QACGModel, {"quasi_form": "softmax", "num_context_layers": 2, "quasi_attention_scale": 0.7}),
         (QACGBertModel, QACGModel, {"context_projection": "hidden", "gate_bias": True, "key_gate_scale": 0.4}),
         (CGBertModel, CGModel, {"num_context_layers": 2}),
@@ -262,9 +262,7 @@ def test_what_cannot_be_guided(tmp_path: Path):
         make(QACGModel, AlbertConfig(**{**SIZES, "embedding_size": 16}))
     with pytest.raises(StrictDataclassClassValidationError, match="is of a decoder"):
         CGConfig(encoder_config=BertConfig(is_decoder=True))
-    with pytest.raises(
-        StrictDataclassClassValidationError, match="num_context_layers=4: give 1 to num_hidden_layers=3"
-    ):
+    with pytest.raises(StrictDataclassClassValidationError, match="num_context_layers=4: give 1 to"):
         CGConfig(encoder_config=BertConfig(**BERT), num_context_layers=4)
     with pytest.raises(ValueError, match="a GPT2Model reads from left to right: give an encoder"):
         make(QACGModel, GPT2Config(n_layer=1, n_head=2, n_embd=8, vocab_size=10))
