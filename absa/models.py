@@ -326,7 +326,8 @@ def load_model(
         num_layers = of_text.num_hidden_layers
         of_text.num_hidden_layers = config.get_text_config(encoder=True).num_hidden_layers
         with torch.device("meta"):
-            of_backbone = AutoModel.from_config(backbone_config).state_dict().keys()
+            asked = config if type(config) is type(backbone_config) else backbone_config  # of its layers on both sides
+            of_backbone = AutoModel.from_config(asked).state_dict().keys()
         model, found = classifier_of(config.model_type, auto_class).from_pretrained(
             backbone,
             config=config,
@@ -339,7 +340,7 @@ def load_model(
     prefix = f"{model.base_model_prefix}."
     faults = {
         "has other sizes than the configuration in": [
-            key for key, *_ in found["mismatched_keys"] if key.startswith(prefix)
+            key for key, *_ in found["mismatched_keys"] if key.removeprefix(prefix) in of_backbone
         ],
         "lacks, so that they would be random,": [
             key for key in found["missing_keys"] if key.removeprefix(prefix) in of_backbone

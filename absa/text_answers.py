@@ -37,7 +37,7 @@ class TextAnswerPipeline(AspectOpinionPipeline):
 
     def _padded(self, batch: list[Sentence], task: str) -> dict[str, Any]:
         rows = [{name: sentence.row[name] for name in ("input_ids", "attention_mask")} for sentence in batch]
-        padded = self.tokenizer.pad(rows, return_tensors="pt")
+        padded = self.tokenizer.pad(rows, padding_side="right", return_tensors="pt")  # BART counts positions
         return {**padded, "sentence": [sentence.row["sentence"] for sentence in batch]}
 
     def _forward(self, batch: dict[str, Any], num_beams: int = 1) -> dict[str, Any]:
@@ -50,7 +50,8 @@ class TextAnswerPipeline(AspectOpinionPipeline):
         self, outputs: dict[str, Any], number: int, sentence: Sentence
     ) -> Iterator[tuple[WordTuple, float, dict[str, float] | None]]:
         automaton: Automaton = outputs["automata"][number]
-        logits, temperature = outputs["logits"][number].double(), self.model.config.calibration_temperature
+        logits = outputs["logits"][number].double()
+        temperature = getattr(self.model.config, "calibration_temperature", 1.0)  # a checkpoint of training has none
         if not logits.isfinite().all():
             raise ValueError(NOT_FINITE)
         ids = automaton.writer.written(outputs["sequences"][number].tolist())

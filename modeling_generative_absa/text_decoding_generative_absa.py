@@ -1,6 +1,7 @@
 """Tuples as tokens of a text model: targets to learn, and decoding that writes nothing but tuples of a sentence."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ Place = tuple[int, int]
 Thread = tuple[tuple[int, ...], Place]
 """Tokens that are still to come, and the place that is reached by them."""
 THE_END = (-1, -1)
+MOST_PIECES = 2**16  # words whose tokens are kept
 
 
 class Read(NamedTuple):
@@ -46,7 +48,7 @@ class TextWriter:
             raise ValueError(f"tokenizer {type(tokenizer).__name__} ends no sequence with its eos_token: set it up so")
         *self.first, self.end = self.first
         self.separators = {text: self._behind(NOTHING, text) for text in (BETWEEN_FIELDS, BETWEEN_TUPLES)}
-        self._pieces = {}
+        self.pieces = lru_cache(MOST_PIECES)(self.pieces)  # asked for at every step
 
     def _tokens(self, text: str) -> tuple[int, ...]:
         return tuple(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -63,16 +65,13 @@ class TextWriter:
 
     def pieces(self, text: str, is_first: bool) -> tuple[int, ...]:
         """The tokens of a word, or of a label, at the start of an output or inside of it."""
-        if (text, is_first) not in self._pieces:
-            pieces = self._tokens(text) if is_first else self._behind(BETWEEN_TUPLES, f" {text}")
-            self._pieces[text, is_first] = pieces
-        return self._pieces[text, is_first]
+        return self._tokens(text) if is_first else self._behind(BETWEEN_TUPLES, f" {text}")
 
     def can_write(self, word: str) -> bool:
         """Whether a word is read again as it was written, which blanks and unknown signs are not."""
         if word.split() != [word]:
             return False
-        read = {self.decode(self.pieces(word, is_first)).casefold() for is_first in (True, False)}
+        read = {self.decode(self.pieces(word, is_first)).strip().casefold() for is_first in (True, False)}
         return read == {word.casefold()}
 
     def encode(self, words: Sequence[str], tuples: Iterable[WordTuple], given: Span | None = None) -> list[int]:
@@ -88,8 +87,7 @@ class TextWriter:
 
     def decode(self, ids: Sequence[int] | torch.Tensor) -> str:
         """What a model has written, for `TextFormat.parse`."""
-        text = self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        return text.strip()
+        return self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def written(self, sequence: Sequence[int]) -> tuple[int, ...]:
         """The tokens between the decoder's start and the padding of a sequence that `generate` gives."""

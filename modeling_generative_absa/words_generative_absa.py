@@ -26,6 +26,11 @@ def split_words(text: str, splitting: str) -> list[tuple[int, int]]:
     return [found.span() for found in WORDS[splitting].finditer(text)]
 
 
+def without_surrogates(word: str) -> str:
+    """Pairs of surrogates as one character, lone ones as U+FFFD: JSON can hold them, but a tokenizer takes none."""
+    return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def encode_words(
     tokenizer: PreTrainedTokenizerBase, words: Sequence[str], max_words: int, max_length: int
 ) -> dict[str, list | bool | int]:
@@ -40,8 +45,7 @@ def encode_words(
         `input_ids` and `attention_mask`; `word_ids`, the number of each piece's word, -1 for special tokens;
         `num_words`, how many words were read; and `truncated`, whether words were left out.
     """
-    # Pairs of surrogates as one character, lone ones as U+FFFD: JSON can hold them, but a tokenizer takes none.
-    kept = [word.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for word in words[:max_words]]
+    kept = [without_surrogates(word) for word in words[:max_words]]
     # With the blank before it, which is a part of a word's first piece for BART and RoBERTa: without the blank they
     # would read the insides of words.
     kept = [f" {word}" if word.strip() else word for word in kept]
@@ -59,4 +63,4 @@ def encode_words(
     }
 
 
-__all__ = ["encode_words", "split_words"]
+__all__ = ["encode_words", "split_words", "without_surrogates"]

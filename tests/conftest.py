@@ -29,6 +29,7 @@ from transformers import (
     BertForMaskedLM,
     BertModel,
     BertTokenizer,
+    GenerationMixin,
     T5Config,
     T5Tokenizer,
 )
@@ -196,6 +197,19 @@ def make_generator(tiny_bert: Path, tmp_path_factory) -> Callable[..., Path]:
         return folder
 
     return make
+
+
+@pytest.fixture
+def asked_of_generate(monkeypatch) -> list[dict]:
+    """The options of each call of `generate` of Transformers, as it comes."""
+    asked, generate = [], GenerationMixin.generate
+
+    def note(self, *args, **options):
+        asked.append(options)
+        return generate(self, *args, **options)
+
+    monkeypatch.setattr(GenerationMixin, "generate", note)
+    return asked
 
 
 @pytest.fixture(scope="session")

@@ -54,9 +54,9 @@ class GenerationAnswers(NamedTuple):
     are_invalid: list[bool]
     """of each row, whether some of the sequence was no tuple, and was left out"""
     log_probabilities: np.ndarray
-    """(steps, V), of all indices at each step of each tuple; very low where they were illegal"""
+    """(steps, V), of all that could stand at each step of each tuple; very low where it was illegal"""
     chosen: np.ndarray
-    """(steps,), the index that was generated"""
+    """(steps,), the number of what was generated among these"""
     tuple_of: np.ndarray
     """(steps,), the number of the tuple, over all rows"""
 
@@ -201,7 +201,7 @@ class Generation(Task):
         ):
             entry = sequences.inputs(words, subtask, given)
             num_words = entry.pop("num_words")
-            num_cut += num_words < len(words)
+            num_cut += 0 < num_words < len(words)
             if num_words == 0 or (given is not None and given[1] > num_words):
                 num_lost += 1
                 continue

@@ -9,11 +9,13 @@ import numpy as np
 import torch
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from absa.models import most_tokens
 from absa.tasks.collating import NO_LABEL
 from modeling_generative_absa import TASKS, WordTuple, encode_words
 from modeling_generative_absa.grammar_generative_absa import Span
 from modeling_generative_absa.text_decoding_generative_absa import Automaton, TextWriter, allowed_tokens
 from modeling_generative_absa.text_generative_absa import TextFormat
+from modeling_generative_absa.words_generative_absa import without_surrogates
 
 MOST_WRITTEN = 256  # tokens of an answer in text
 MOST_CHOICES = 64  # of a token, that are kept
@@ -119,18 +121,20 @@ class Texts(Sequences):
     def prepare(self, model):
         # BART's checkpoints ask for four beams without repeated words.
         model.generation_config = GenerationConfig.from_model_config(self.config)
-        model.generation_config.max_length = MOST_WRITTEN
+        model.generation_config.max_length = most_tokens(MOST_WRITTEN, self.config)
 
     def inputs(self, words, subtask, given):
         def encode(num_words: int) -> list[int]:
             prompt = self.writers[subtask].text_format.prompt(words[:num_words], given)
             return self.tokenizer(prompt, verbose=False)["input_ids"]
 
-        most, num_words = self.tokenizer.model_max_length, len(words)
+        words = [without_surrogates(word) for word in words]
+        # Of blanks alone, as of a pointer model, nothing is asked.
+        most, num_words = self.tokenizer.model_max_length, len(words) if any(map(str.strip, words)) else 0
         if len(encode(num_words)) > most:
             num_words = max(0, bisect_right(range(num_words), most, key=lambda number: len(encode(number))) - 1)
         ids = encode(num_words)
-        sentence = {"subtask": subtask, "words": list(words[:num_words])}
+        sentence = {"subtask": subtask, "words": words[:num_words]}
         return {"input_ids": ids, "attention_mask": [1] * len(ids), "sentence": sentence, "num_words": num_words}
 
     def targets(self, words, subtask, given, tuples):
@@ -139,8 +143,9 @@ class Texts(Sequences):
     def before(self, model, inputs, options):
         sentences, options = inputs.pop("sentence"), dict(options)
         self.automata = [Automaton(self.writers[one["subtask"]], one["words"]) for one in sentences]
-        if options.pop("constrained", True):
-            options["prefix_allowed_tokens_fn"] = allowed_tokens(self.automata)
+        is_constrained = options.pop("constrained", True)
+        # None is told too: of no options at all the Trainer takes its own, with `constrained`.
+        options["prefix_allowed_tokens_fn"] = allowed_tokens(self.automata) if is_constrained else None
         return inputs, options
 
     def after(self, model, inputs, sequences):

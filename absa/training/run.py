@@ -23,13 +23,7 @@ import transformers
 from accelerate import PartialState
 from datasets import disable_progress_bars
 from filelock import FileLock
-from transformers import (
-    AutoConfig,
-    EarlyStoppingCallback,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-    set_seed,
-)
+from transformers import AutoConfig, EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import BertConfig, BertForSequenceClassification, RobertaConfig
+from transformers import AutoModelForSeq2SeqLM, BertConfig, BertForSequenceClassification, RobertaConfig
 
 from absa import models
 from absa.tasks.classification import describe
@@ -66,6 +66,22 @@ def test_overrides_that_make_no_model(tiny_bert, overrides: str, told: str):
 
     with pytest.raises(ValueError, match=told):
         build()
+
+
+@pytest.mark.parametrize(
+    ("kind", "overrides", "told"),
+    [
+        ("t5", "d_ff=32", "has other sizes than the configuration in .* encoder.block.0"),
+        ("t5", "num_layers=2", "lacks, so that they would be random, .* encoder.block.1"),
+        ("bart", "decoder_layers=2", "lacks, so that they would be random, .* model.decoder.layers.1"),
+        ("bart", "encoder_ffn_dim=32", "has other sizes than the configuration in .* model.encoder.layers.0"),
+    ],
+)
+def test_overrides_that_make_no_model_of_texts(make_text_model, kind: str, overrides: str, told: str):
+    backbone = str(make_text_model(kind, ["nice price"]))
+    config = models.build_config(kind, backbone, {"tasks": ["ate"]}, overrides=overrides)
+    with pytest.raises(ValueError, match=told):
+        models.load_model(backbone, config, "sdpa", auto_class=AutoModelForSeq2SeqLM)
 
 
 def test_overrides_may_leave_out_upper_layers(tiny_bert):

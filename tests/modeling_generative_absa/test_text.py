@@ -19,6 +19,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
+from modeling_generative_absa import text_decoding_generative_absa
 from modeling_generative_absa.text_decoding_generative_absa import TextWriter
 from modeling_generative_absa.text_generative_absa import TASKS, TextFormat, WordTuple
 
@@ -281,6 +282,26 @@ def test_words_that_would_be_read_otherwise_are_not_written(kind: str, tokenizer
     assert set(allowed(0, torch.tensor(start))) == begins
     following = set(allowed(0, torch.tensor([*start, *writer.pieces("good", True), *writer.pieces(":", False)])))
     assert following == {writer.separators[";"][0], writer.end}
+
+
+def test_a_blank_of_its_own_begins_a_tuple(kind: str, tokenizer):
+    """As of words whose first sign no piece draws together with the blank before it."""
+    words = ["Service", "~", "7"]
+    writer = TextWriter(tokenizer, TextFormat("ate"))
+    ids = writer.encode(words, [WordTuple((number, number + 1)) for number in range(3)])
+    blank = writer.pieces("~", is_first=False)[0]
+    assert tokenizer.decode([blank]).strip() == ""
+    steps = writer.read(ids, words).steps
+    assert [ids[of_tuple][0] for of_tuple in steps[1:]] == [blank, blank]
+    assert [writer.decode(ids[of_tuple]).strip() for of_tuple in steps] == ["Service;", "~;", "7"]
+
+
+def test_words_of_a_long_corpus_are_not_all_kept(tokenizer, monkeypatch):
+    monkeypatch.setattr(text_decoding_generative_absa, "MOST_PIECES", 3)
+    writer = TextWriter(tokenizer, TextFormat("ate"))
+    pieces = [writer.pieces(word, True) for word in SENTENCES[0]]
+    assert pieces == [tuple(tokenizer(word, add_special_tokens=False)["input_ids"]) for word in SENTENCES[0]]
+    assert writer.pieces.cache_info().currsize == 3
 
 
 def test_tokenizers_that_cannot_end_or_separate_are_refused(tokenizer):

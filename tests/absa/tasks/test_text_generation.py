@@ -11,7 +11,11 @@ from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, Gener
 import absa
 from absa.cards import model_card
 from absa.models import load_classifier
+from absa.tasks.arguments import GenerationArguments
+from absa.tasks.generation import Generation
 from absa.tasks.sequences import Texts
+from absa.training.evaluation import answers_of
+from decoding import DECODINGS
 from modeling_generative_absa import WordTuple
 from modeling_generative_absa.text_decoding_generative_absa import Automaton
 
@@ -44,6 +48,20 @@ def bart(train) -> Path:
     return train("bart", "aste", "ate")
 
 
+@pytest.fixture(scope="module")
+def make_asked(make_text_model, texts: list[str], tmp_path_factory):
+    def make(kind: str, task: str, **of_tokenizer) -> absa.predict.Predictor:
+        """Asks a model that knows nothing, and was not calibrated."""
+        folder = make_text_model(kind, texts)
+        config = AutoConfig.from_pretrained(folder)
+        config.update({"tasks": [task], "id2label": {0: "positive", 1: "negative"}})
+        config.save_pretrained(folder)
+        AutoTokenizer.from_pretrained(folder, **of_tokenizer).save_pretrained(folder)
+        return absa.load(str(folder))
+
+    return make
+
+
 def written_of(row: pd.Series) -> list[tuple]:
     """The predicted tuples of a row, in words."""
 
@@ -73,6 +91,34 @@ def test_a_run_learns_and_its_model_answers(bart: Path, tiny_aste: Path, tmp_pat
     assert (generation.num_beams, generation.no_repeat_ngram_size) in ((1, 0), (None, None))
 
 
+def test_scores_of_evaluation_are_those_of_answers(bart: Path, tiny_aste: Path):
+    """By which the temperature was found."""
+    predictor = absa.load(str(bart / "seed-42"))
+    model, tokenizer = predictor.pipe.model, predictor.pipe.tokenizer
+    arguments = GenerationArguments("aste_v2", data_config="14res", data_dir=str(tiny_aste), subtasks=["aste", "ate"])
+    task = Generation.load(arguments)
+    scores = answers_of(model, tokenizer, task, "test", arguments, 5).scores(model.config.calibration_temperature)
+    rows = task.splits["test"]
+    answered = [
+        predictor(" ".join(words), task=one) for words, one in zip(rows["words"], rows["subtask"], strict=True)
+    ]
+    assert scores == pytest.approx([one.score for opinions in answered for one in opinions], abs=1e-5)
+    assert model.config.calibration_temperature != 1
+
+
+def test_each_way_of_decoding_is_what_generate_is_asked_for(bart: Path, tiny_aste: Path, asked_of_generate: list):
+    model, tokenizer = load_classifier("checkpoint", str(bart / "seed-42"), AutoModelForSeq2SeqLM)
+    arguments = GenerationArguments("aste_v2", data_config="14res", data_dir=str(tiny_aste), subtasks=["aste", "ate"])
+    task, scores = Generation.load(arguments), []
+    for options in DECODINGS.values():
+        answers = answers_of(model, tokenizer, task, "test", arguments, 32, **options)
+        scores.append(task.score("test", answers))
+    asked = [(one.get("num_beams", 1), one["prefix_allowed_tokens_fn"] is not None) for one in asked_of_generate]
+    assert asked == [(1, True), (1, False), (4, True)]
+    trained = json.loads((bart / "seed-42" / "results.json").read_text())["test"]
+    assert scores[0] == pytest.approx({name: trained[name] for name in scores[0]}, nan_ok=True)
+
+
 def test_answers_of_a_text(bart: Path):
     text, predictor = "So the price is dear but location nice !", absa.load(str(bart / "seed-42"))
     opinions = predictor(text)
@@ -89,6 +135,37 @@ def test_answers_of_a_text(bart: Path):
     assert all(one.label is None for one in predictor(text, abstain_below=1.0))
     (cut,) = predictor.pipe([text + " and" * 3000])  # far more than BART's 128 positions
     assert all(answer["truncated"] for answer in cut)
+
+
+def test_a_text_is_answered_alike_alone_and_among_others(make_asked):
+    texts = ["nice price", "nice " * 20]
+    for side in ("left", "right"):
+        predictor = make_asked("bart", "aste", padding_side=side)
+        together = [opinion.score for opinions in predictor(texts) for opinion in opinions]
+        alone = [opinion.score for text in texts for opinion in predictor(text)]
+        assert together == pytest.approx(alone)
+        assert alone
+
+
+def test_any_text_can_be_asked(make_asked):
+    predictor = make_asked("bart", "ate")
+    text = "\ud83d nice \ude00"
+    found, same = predictor(text), predictor("\ufffd nice \ufffd")
+    assert [one.score for one in found] == [one.score for one in same] != []
+    assert all(one.target == text[one.target_start : one.target_end] for one in found)
+    assert predictor(["", " \n", {"words": [" ", ""]}]) == [[], [], []]
+    start = {"target_start": 0, "target_end": 1}
+    assert make_asked("t5", "alsc")([{"words": [" "], **start}, {"text": "\ud83d", **start}])[0] == []
+    long = "nice " * 500
+    assert make_asked("bart", "alsc")({"text": long + "price", "target_start": 2500, "target_end": 2505}) == []
+
+
+def test_an_endless_answer_ends_where_the_positions_do(make_asked):
+    pipe = make_asked("bart", "aste").pipe
+    with torch.no_grad():
+        pipe.model.final_logits_bias[:, pipe.tokenizer.eos_token_id] = -1e4
+    assert pipe("nice price, the soup is dear")
+    assert pipe.model.config.max_position_embeddings == 128
 
 
 def test_scores_are_probabilities(bart: Path):
@@ -141,10 +218,18 @@ def test_card(bart: Path):
     model, tokenizer = load_classifier("checkpoint", str(bart / "seed-42"), AutoModelForSeq2SeqLM)
     card = model_card(model, tokenizer, None, "someone/triplets", "mit")
     assert "A bart that writes its answers" in card
-    assert 'absa.load("someone/triplets")' in card
+    assert 'absa.load("someone/triplets").pipe\n' in card
     assert "trust_remote_code" not in card
     assert "labels: positive, negative" in card
     assert "Identify aspects, opinions and sentiments: " in card
+
+
+def test_card_of_given_terms(make_asked):
+    pipe = make_asked("t5", "alsc").pipe
+    card = model_card(pipe.model, pipe.tokenizer, None, "someone/labels", "mit")
+    assert "`Identify the sentiment of {target}: {text}`, with the aspect term as `[ term ]`" in card
+    assert "and writes `label`.\n" in card
+    assert "Towards Generative Aspect-Based Sentiment Analysis" in card
 
 
 def test_models_of_other_texts_are_refused(make_text_model):
