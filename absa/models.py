@@ -33,6 +33,8 @@ from datasets_scripts.source_files import shorten
 FAMILIES = {
     "qacg_bert": "modeling_qacg_bert",
     "cg_bert": "modeling_qacg_bert",
+    "qacg": "modeling_qacg_bert",
+    "cg": "modeling_qacg_bert",
     "bert": "transformers",
     "bart": "transformers",
     "t5": "transformers",
@@ -143,8 +145,7 @@ def auto_class_of(argument: str, name: str, auto_classes: Iterable[type]) -> typ
     """
     with loading(argument, name):
         config = AutoConfig.from_pretrained(name)
-    auto_classes = list(auto_classes)
-    for auto_class in auto_classes:
+    for auto_class in (auto_classes := list(auto_classes)):
         models = auto_class._model_mapping
         if type(config) in models and models[type(config)].__name__ in (config.architectures or ()):
             return auto_class
@@ -382,19 +383,3 @@ def new_model(
 def most_tokens(wanted: int, config: PreTrainedConfig) -> int:
     """So many tokens as are wanted, and no more than a model has positions."""
     return min(wanted, getattr(config.get_text_config(encoder=True), "max_position_embeddings", wanted))
-
-
-def reset_pooler(model: PreTrainedModel):
-    """Gives BERT's pooler orthogonal weights, which hand the state of the first token on in its size.
-
-    A sentence encoder that takes the mean over all tokens has never trained its pooler. MiniLM's has weights of 0.009,
-    behind which the texts look alike, and a classifier learns nothing for hundreds of steps.
-
-    Raises:
-        ValueError: if the model has no pooler.
-    """
-    if not hasattr(model.base_model, "pooler"):
-        raise ValueError(f"reset_pooler=true, and a {type(model).__name__} has no pooler: leave it out")
-    dense = model.base_model.pooler.dense
-    torch.nn.init.orthogonal_(dense.weight)
-    torch.nn.init.zeros_(dense.bias)

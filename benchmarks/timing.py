@@ -68,11 +68,12 @@ def make_batch(
 
     With `padded` texts have evenly spaced lengths from half of `length` to all of it; else no text is padded.
     """
+    vocab_size = model.config.get_text_config(encoder=True).vocab_size
     shortest = length // 2 if padded else length
     lengths = torch.linspace(shortest, length, num_texts, device=device).round()
     asked = (num_texts,) if num_contexts is None else (num_texts, num_contexts)
     batch = {
-        "input_ids": torch.randint(1000, model.config.vocab_size, (num_texts, length), device=device),
+        "input_ids": torch.randint(1000, vocab_size, (num_texts, length), device=device),
         "attention_mask": (torch.arange(length, device=device) < lengths[:, None]).long(),
         "token_type_ids": torch.zeros(num_texts, length, dtype=torch.long, device=device),
         "labels": torch.randint(3, asked, device=device),

@@ -1,4 +1,5 @@
-"""CG-BERT and QACG-BERT for Transformers; importing this package registers both with the Auto classes.
+"""CG-BERT and QACG-BERT for Transformers, and the same around any encoder; importing this package registers all with
+the Auto classes.
 
 What they save can be loaded without this package: `register_for_auto_class` has the code copied beside the weights.
 """
@@ -6,7 +7,9 @@ What they save can be loaded without this package: `register_for_auto_class` has
 from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
 from transformers.pipelines import PIPELINE_REGISTRY
 
+from .configuration_qacg import CGConfig, QACGConfig
 from .configuration_qacg_bert import CGBertConfig, QACGBertConfig
+from .modeling_qacg import CGForSequenceClassification, CGModel, QACGForSequenceClassification, QACGModel
 from .modeling_qacg_bert import (
     CGBertForSequenceClassification,
     CGBertModel,
@@ -19,6 +22,8 @@ from .processing_qacg_bert import Contexts, encode, encode_together, written_asp
 for _config, _model, _classifier in (
     (QACGBertConfig, QACGBertModel, QACGBertForSequenceClassification),
     (CGBertConfig, CGBertModel, CGBertForSequenceClassification),
+    (QACGConfig, QACGModel, QACGForSequenceClassification),
+    (CGConfig, CGModel, CGForSequenceClassification),
 ):
     AutoConfig.register(_config.model_type, _config)
     AutoModel.register(_config, _model)
@@ -35,10 +40,16 @@ __all__ = [
     "CGBertConfig",
     "CGBertForSequenceClassification",
     "CGBertModel",
+    "CGConfig",
+    "CGForSequenceClassification",
+    "CGModel",
     "Contexts",
     "QACGBertConfig",
     "QACGBertForSequenceClassification",
     "QACGBertModel",
+    "QACGConfig",
+    "QACGForSequenceClassification",
+    "QACGModel",
     "encode",
     "encode_together",
     "written_aspect",

@@ -171,15 +171,35 @@ def quasi_attention_sdpa(
         weights = torch.addcmul(_softmax_weights(query, key, key_mask), gate, quasi)  # eq. 4
         return nn.functional.dropout(weights, dropout) @ value, None
     softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
-    if form == "softmax":
-        quasi_half, _ = softmax_attention_sdpa(context_query, context_key, value, key_mask, dropout)
-    elif _overflows_the_cache(context_query, context_key):
-        quasi_half = _quasi_half_in_blocks(context_query, context_key, value, form, quasi_mask)
-    else:
-        quasi = quasi_weights(_scaled_scores(context_query, context_key), form, quasi_mask)  # eq. 6 without α
-        quasi_half = nn.functional.dropout(quasi, dropout) @ value
+    quasi_half = quasi_attended(context_query, context_key, value, form, quasi_mask, dropout)
     # α and λ_A are one number a row, so they may act on (n, d) outputs instead of (n, n) weights.
     return torch.addcmul(softmax_half, gate, quasi_half), None  # eq. 4, times V
+
+
+def quasi_attended(
+    context_query: torch.Tensor,
+    context_key: torch.Tensor,
+    value: torch.Tensor,
+    form: str,
+    key_mask: torch.Tensor | None,
+    dropout: float = 0.0,
+) -> torch.Tensor:
+    """The quasi weights without α, times V.
+
+    Args:
+        context_query, context_key, value: (B, h, n, d).
+        form, key_mask: see `quasi_weights`; the mask may be one of keys for each query too, (B, 1, n, n).
+        dropout: probability of dropping a weight.
+    Returns:
+        (B, h, n, d)
+    """
+    if form == "softmax":
+        return softmax_attention_sdpa(context_query, context_key, value, key_mask, dropout)[0]
+    is_mask_of_keys = key_mask is None or key_mask.shape[-2] == 1
+    if is_mask_of_keys and _overflows_the_cache(context_query, context_key):
+        return _quasi_half_in_blocks(context_query, context_key, value, form, key_mask)
+    quasi = quasi_weights(_scaled_scores(context_query, context_key), form, key_mask)  # eq. 6 without α
+    return nn.functional.dropout(quasi, dropout) @ value
 
 
 CACHED_SCORES = 2**17  # of a text, which a core's cache holds beside keys and values

@@ -1,5 +1,6 @@
 """Configurations of CG-BERT and QACG-BERT (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021)."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from transformers.configuration_utils import strict  # huggingface_hub's, as Transformers has it
@@ -8,10 +9,10 @@ from transformers.models.bert.configuration_bert import BertConfig
 DEFAULT_NUM_CONTEXTS = 8  # SentiHood: two targets times four aspects
 
 
-@strict
-class ContextGuidedBertConfig(BertConfig):
+@dataclass
+class ContextFields:
     r"""
-    What CG-BERT and QACG-BERT share: BERT's configuration and the description of the contexts.
+    The description of the contexts, and of how attention is guided by them: fields of several configurations.
 
     Args:
         targets (`list[str]`, *optional*):
@@ -52,9 +53,6 @@ class ContextGuidedBertConfig(BertConfig):
             (Guo et al., ICML 2017). Fitted on the validation split after training; the pipeline applies it, the model
             does not: no label changes by it.
 
-    Raises:
-        huggingface_hub.errors.StrictDataclassError: if a value has the wrong type, the contexts and `num_contexts`
-            disagree, names are empty or occur twice, there are not so many layers, or the model would be a decoder.
     """
 
     targets: list[str] | None = None
@@ -129,6 +127,19 @@ class ContextGuidedBertConfig(BertConfig):
         if not 0 < self.calibration_temperature < float("inf"):
             raise ValueError(f"calibration_temperature={self.calibration_temperature}: a finite number above 0")
 
+
+@strict
+class ContextGuidedBertConfig(ContextFields, BertConfig):
+    r"""
+    What CG-BERT and QACG-BERT share: BERT's configuration and the description of the contexts.
+
+    The arguments are those of `ContextFields` and of `BertConfig`.
+
+    Raises:
+        huggingface_hub.errors.StrictDataclassError: if a value has the wrong type, the contexts and `num_contexts`
+            disagree, names are empty or occur twice, there are not so many layers, or the model would be a decoder.
+    """
+
     def validate_encoder_only(self):
         """Context-guided attention is defined for encoders."""
         if self.is_decoder or self.add_cross_attention:
@@ -145,10 +156,10 @@ class ContextGuidedBertConfig(BertConfig):
             )
 
 
-@strict
-class QACGBertConfig(ContextGuidedBertConfig):
+@dataclass
+class QuasiAttentionFields:
     r"""
-    Configuration of QACG-BERT: softmax attention plus a gated quasi-attention that may subtract.
+    Numbers of the quasi-attention.
 
     Args:
         quasi_form (`"sigmoid"`, `"centred"`, `"normalised"` or `"softmax"`, defaults to `"sigmoid"`):
@@ -159,11 +170,7 @@ class QACGBertConfig(ContextGuidedBertConfig):
         quasi_attention_scale (`float`, defaults to 1.0): the paper's α, eq. 6.
         query_gate_scale (`float`, defaults to 1.0): the paper's β, eq. 8.
         key_gate_scale (`float`, defaults to 1.0): the paper's γ, eq. 8.
-
-    The other arguments are those of `ContextGuidedBertConfig` and of `BertConfig`.
     """
-
-    model_type = "qacg_bert"
 
     quasi_form: Literal["sigmoid", "centred", "normalised", "softmax"] = "sigmoid"
     quasi_attention_scale: float | int = 1.0
@@ -172,14 +179,25 @@ class QACGBertConfig(ContextGuidedBertConfig):
 
 
 @strict
+class QACGBertConfig(QuasiAttentionFields, ContextGuidedBertConfig):
+    r"""
+    Configuration of QACG-BERT: softmax attention plus a gated quasi-attention that may subtract.
+
+    Its arguments are those of `QuasiAttentionFields`, `ContextFields` and `BertConfig`.
+    """
+
+    model_type = "qacg_bert"
+
+
+@strict
 class CGBertConfig(ContextGuidedBertConfig):
     r"""
     Configuration of CG-BERT: softmax attention over queries and keys mixed with the context's.
 
-    Its arguments are those of `ContextGuidedBertConfig` and of `BertConfig`.
+    Its arguments are those of `ContextFields` and `BertConfig`.
     """
 
     model_type = "cg_bert"
 
 
-__all__ = ["CGBertConfig", "ContextGuidedBertConfig", "QACGBertConfig"]
+__all__ = ["CGBertConfig", "ContextFields", "ContextGuidedBertConfig", "QACGBertConfig", "QuasiAttentionFields"]

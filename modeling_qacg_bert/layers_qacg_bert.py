@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
+from transformers import initialization as init
 from transformers.modeling_layers import GradientCheckpointingLayer
 from transformers.models.bert.modeling_bert import BertIntermediate, BertOutput, BertSelfOutput
 
@@ -17,7 +18,7 @@ from .attention_qacg_bert import (
     context_guided_query_or_key,
     quasi_gate,
 )
-from .configuration_qacg_bert import ContextGuidedBertConfig
+from .configuration_qacg_bert import ContextFields, ContextGuidedBertConfig
 
 
 class ContextLinear(nn.Linear):
@@ -70,6 +71,21 @@ class ContextEmbedding(nn.Embedding):
             f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), or K for each, shape "
             f"({batch_size}, K), dtype torch.int64"
         )
+
+
+def init_of_context(module: ContextLinear | ContextEmbedding, config: ContextFields):
+    """Gives what an encoder does not have its initial weights."""
+    std = config.context_initializer_range
+    if isinstance(module, GateLinear) and config.gate_initializer_range is not None:
+        std = config.gate_initializer_range
+    init.normal_(module.weight, mean=0.0, std=std)
+    if getattr(module, "bias", None) is not None:
+        init.zeros_(module.bias)
+
+
+def is_known_to_be_full(attention_mask: torch.Tensor) -> bool:
+    """Whether there is no padding, as far as can be told without making an accelerator or a compiler wait."""
+    return not torch.compiler.is_compiling() and attention_mask.device.type == "cpu" and bool(attention_mask.all())
 
 
 def for_each_context(states: torch.Tensor, num_contexts: int) -> torch.Tensor:

@@ -21,8 +21,9 @@ from .layers_qacg_bert import (
     ContextEmbedding,
     ContextGuidedEncoder,
     ContextLinear,
-    GateLinear,
     for_each_context,
+    init_of_context,
+    is_known_to_be_full,
 )
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
 from .triton_qacg_bert import is_available
@@ -112,22 +113,12 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module):
         if isinstance(module, (ContextLinear, ContextEmbedding)):
-            std = self.config.context_initializer_range
-            if isinstance(module, GateLinear) and self.config.gate_initializer_range is not None:
-                std = self.config.gate_initializer_range
-            init.normal_(module.weight, mean=0.0, std=std)
-            if getattr(module, "bias", None) is not None:
-                init.zeros_(module.bias)
+            init_of_context(module, self.config)
             return
         super()._init_weights(module)
         if isinstance(module, BertEmbeddings):
             init.copy_(module.position_ids, torch.arange(module.position_ids.shape[-1]).expand((1, -1)))
             init.zeros_(module.token_type_ids)
-
-
-def is_known_to_be_full(attention_mask: torch.Tensor) -> bool:
-    """Whether there is no padding, as far as can be told without making an accelerator or a compiler wait."""
-    return not torch.compiler.is_compiling() and attention_mask.device.type == "cpu" and bool(attention_mask.all())
 
 
 class ContextGuidedModel(ContextGuidedPreTrainedModel):

@@ -71,7 +71,9 @@ class Family:
         imports: what a file of the folder imports beside torch, transformers and the standard library.
         at_import: what a file calls or decorates with when it is imported, beside what is allowed to all.
         padding_sides: on which padding may stand.
-        not_saved: files of the folder that a checkpoint does without.
+        first_position: the number of a text's first position.
+        not_saved: files of the folder that no checkpoint needs.
+        module: with the model's class, where it is not the folder's own.
         name: of these tests; the model_type, where a family has one line only.
     """
 
@@ -87,14 +89,16 @@ class Family:
     imports: dict[str, set[str]] = field(default_factory=dict)
     at_import: dict[str, set[str]] = field(default_factory=dict)
     padding_sides: tuple[str, ...] = ("right", "left")
+    first_position: int = 0
     not_saved: tuple[str, ...] = ()
+    module: str = ""
     name: str = ""
 
     @property
     def code(self) -> list[Path]:
-        """What a checkpoint carries."""
-        files = sorted((ROOT / self.package).glob(f"*_{self.package.removeprefix('modeling_')}.py"))
-        return [file for file in files if file.name not in self.not_saved]
+        """What a checkpoint carries: the file with the model's class, and all that it imports."""
+        file = ROOT / self.package / f"{self.module or self.package}.py"
+        return sorted({file, *map(Path, get_relative_import_files(file))})
 
     @property
     def own_pipelines(self) -> dict[str, type[Pipeline]]:
@@ -163,6 +167,21 @@ QACG = {
     "imports": {TRITON: {"triton"}, CAPTUM: {"captum"}},
     "at_import": {TRITON: KERNELS},
 }
+GUIDED = {**describe(CONTEXTS, LABELS), "context_initializer_range": 0.2, "num_context_layers": 1}
+LAYER_TYPES = ["full_attention", "sliding_attention"]  # the second is guided
+ENCODERS = [
+    *({"model_type": kind, **TINY_BERT, "pad_token_id": 0} for kind in ("bert", "roberta", "xlm-roberta", "mpnet")),
+    {"model_type": "electra", **TINY_BERT, "embedding_size": 16},
+    {"model_type": "distilbert", "dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 48, "initializer_range": 0.2},
+    {
+        "model_type": "modernbert",
+        **TINY_BERT,
+        "pad_token_id": 0,
+        "local_attention": 8,
+        "global_attn_every_n_layers": 2,
+    },
+    {"model_type": "deberta-v2", **TINY_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]},
+]
 TAGS = labels_of("BIEOS", ["POS", "NEG"])
 TINY_TAGGER = {"lstm_size": 12, "id2label": dict(enumerate(TAGS)), "polarities": {"POS": "good", "NEG": "negative"}}
 TINY_TAGGER |= {"label2id": {label: number for number, label in enumerate(TAGS)}, "initializer_range": 0.3}
@@ -205,6 +224,18 @@ TINY_LSTM = {"embedding_size": 12, "hidden_size": 10, "trainable_embeddings": Tr
 FAMILIES = [
     Family("qacg_bert", **QACG),
     Family("cg_bert", **QACG),
+    *(
+        Family(
+            kind,
+            **{**QACG, "config": {**GUIDED, "encoder_config": encoder}},
+            # A key's share in all scores of a softmax, and words that are at the place of a text's start.
+            unlearned=("key.bias", "k_lin.bias", "k.bias", "key_proj.bias"),
+            module="modeling_qacg",
+            first_position={"roberta": 1, "xlm-roberta": 1, "mpnet": 2}.get(encoder["model_type"], 0),
+            name=f"{kind}-{encoder['model_type']}",
+        )
+        for kind, encoder in [("cg", ENCODERS[0]), *(("qacg", encoder) for encoder in ENCODERS)]
+    ),
     Family(**TAGGER, config={**TINY_TAGGER, "encoder_config": {"model_type": "bert", **TINY_BERT}}),
     Family(**TAGGER, config={**TINY_TAGGER, "embedding_size": 10, "crf": True}, name="global_context-words-crf"),
     Family(
@@ -344,7 +375,7 @@ def test_padding_changes_no_state_of_a_token(family: Family, model, side: str):
     padded = {name: pad(value, widths) if name in of_text else value for name, value in batch.items()}
     padded["input_ids"][padded["attention_mask"] == 0] = 9  # whatever stands there
     if takes(model.base_model, "position_ids"):
-        padded["position_ids"] = (padded["attention_mask"].cumsum(-1) - 1).clamp(min=0)
+        padded["position_ids"] = (padded["attention_mask"].cumsum(-1) - 1).clamp(min=0) + family.first_position
     if takes(model, "decoder_input_ids"):  # states and logits are of what is generated, where nothing is padded
         tokens = slice(None)
     torch.testing.assert_close(model.base_model(**padded).last_hidden_state[:, tokens], expected)
@@ -453,8 +484,6 @@ def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Pat
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, *names])
     for file in family.code:
         assert (tmp_path / file.name).read_bytes() == file.read_bytes()
-    reached = get_relative_import_files(ROOT / family.package / f"{family.package}.py")
-    assert {Path(file).name for file in reached} | {f"{family.package}.py"} == set(names)
     config = json.loads((tmp_path / "config.json").read_text())
     # For all heads: with only the saved one, AutoModel could not load it.
     assert {auto: value.rpartition(".")[2] for auto, value in config["auto_map"].items()} == {
@@ -467,6 +496,14 @@ def test_a_saved_model_carries_all_its_code(family: Family, model, tmp_path: Pat
         module, _, class_name = pipeline["impl"].partition(".")
         expected = family.own_pipelines[task]
         assert getattr(importlib.import_module(f"{family.package}.{module}"), class_name) is expected
+
+
+def test_each_file_is_of_a_family():
+    for package in {family.package for family in FAMILIES}:
+        needed = {path for family in FAMILIES if family.package == package for path in family.code}
+        others = {name for family in FAMILIES if family.package == package for name in family.not_saved}
+        unused = set((ROOT / package).glob("*.py")) - needed - {ROOT / package / "__init__.py"}
+        assert {path.name for path in unused} == others
 
 
 def test_what_is_staged_for_the_hub_is_the_model(family: Family, model, tokenizer, tmp_path: Path):

@@ -35,14 +35,13 @@ from absa.models import (
     load_tokenizer,
     most_tokens,
     new_model,
-    reset_pooler,
     resolve_backbone,
 )
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
 from absa.tasks.registry import TASKS
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_arguments
-from absa.training.optimisation import freeze
+from absa.training.optimisation import freeze, reset_pooler
 from absa.training.results import PROTOCOL, summarise, table, write_json
 from absa.training.trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
 from absa.word_vectors import words_and_vectors

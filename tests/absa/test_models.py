@@ -14,6 +14,7 @@ from transformers import AutoModelForSeq2SeqLM, BertConfig, BertForSequenceClass
 
 from absa import models
 from absa.tasks.classification import describe
+from absa.training import optimisation
 from modeling_qacg_bert import Contexts, QACGBertConfig
 
 CONTEXTS = Contexts(("LOCATION1", "LOCATION2"), ("price", "safety"))
@@ -112,7 +113,7 @@ def test_continued_training_keeps_the_meaning_of_the_contexts(tiny_bert, tmp_pat
 def test_a_pooler_that_is_reset_keeps_the_size_of_its_input(tiny_bert: Path, model_type):
     model = models.load_model(str(tiny_bert), models.build_config(model_type, str(tiny_bert), DESCRIBED), "sdpa")
     before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    models.reset_pooler(model)
+    optimisation.reset_pooler(model)
     weight = model.bert.pooler.dense.weight
     torch.testing.assert_close(weight @ weight.T, torch.eye(len(weight)))
     changed = {name for name, value in model.state_dict().items() if not value.equal(before[name])}

@@ -42,6 +42,16 @@ def test_step(run_here):
     assert float(rows[3][-1]) > float(rows[3][4]) > 0  # QACG-BERT keeps more for its backward pass than BERT
 
 
+def test_any_encoder(run_here):
+    printed = run_here("benchmarks/any_encoder.py", "--size", "tiny", "--lengths", "5", "--rounds", "1")
+    heading, _, *rows = cells_of(printed)
+    assert [row[:3] for row in rows[::2]] == [
+        [name, "5", "inference"]
+        for name in ("bert", "roberta", "electra", "distilbert", "modernbert", "mpnet", "deberta-v2")
+    ]
+    assert all(float(row[heading.index(name)]) > 0 for row in rows for name in ("QACG", "CG"))
+
+
 def test_associations(run_here):
     printed = run_here("benchmarks/associations.py", "--sizes", "5", "8", "--rounds", "3")
     heading, _, *rows = cells_of(printed)

@@ -1,0 +1,310 @@
+"""Encoders of Transformers whose upper layers are guided by a context.
+
+Most encoders look their attention up by name (`ALL_ATTENTION_FUNCTIONS`): there a function of ours takes the place of
+the backend's, which it calls for the softmax attention. MPNet and DeBERTa-v2 do not: their layers are run from here.
+Shapes: B texts, K contexts of each, n tokens, H hidden size, h heads, d = H/h.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, create_bidirectional_mask
+from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.deberta_v2.modeling_deberta_v2 import scaled_size_sqrt
+
+from .guidance_qacg import Context, Guidance, Rotary
+from .layers_qacg_bert import for_each_context
+
+PREFIX = "guided_"
+
+
+class Guided(NamedTuple):
+    """What a guided layer's attention is told."""
+
+    guidance: Guidance
+    of_context: tuple[torch.Tensor, torch.Tensor]
+    key_mask: torch.Tensor | None
+    rotary: Rotary | None
+
+
+def eager_attention(module, query, key, value, attention_mask, scaling, dropout=0.0, **kwargs):
+    """As those of the encoders: (B, h, n, d) each to (B, n, h, d), and the weights."""
+    scores = query @ key.transpose(-1, -2) * scaling
+    weights = (scores if attention_mask is None else scores + attention_mask).softmax(dim=-1)
+    return (nn.functional.dropout(weights, dropout) @ value).transpose(1, 2), weights
+
+
+def guided_attention(
+    backend: str, module: nn.Module, query, key, value, attention_mask, guided: Guided | None = None, **kwargs
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """An attention function of Transformers: a backend's own, or with what it is `guided` by around it."""
+    kwargs.pop("context", None)
+    own = eager_attention if backend == "eager" else ALL_ATTENTION_FUNCTIONS[backend]
+    if guided is None:
+        return own(module, query, key, value, attention_mask, **kwargs)
+    weights = []
+
+    def attention(*states: torch.Tensor) -> torch.Tensor:
+        output, of_layer = own(module, *states, attention_mask, **kwargs)
+        weights.append(of_layer)
+        return output.transpose(1, 2)
+
+    mask = within_window(guided.key_mask, query, kwargs.get("sliding_window"))
+    dropout = kwargs.get("dropout", 0.0)
+    output = guided.guidance(attention, query, key, value, guided.of_context, mask, guided.rotary, dropout)
+    return output.transpose(1, 2), weights[0]
+
+
+def within_window(key_mask: torch.Tensor | None, query: torch.Tensor, window: int | None) -> torch.Tensor | None:
+    """The keys that each query may attend to, (B, 1, 1 or n, n), where a layer looks so far and no further."""
+    num_tokens = query.shape[2]
+    if window is None or num_tokens <= window:
+        return key_mask
+    positions = torch.arange(num_tokens, device=query.device)
+    near = ((positions[:, None] - positions).abs() < window)[None, None]
+    return near if key_mask is None else near & key_mask
+
+
+class Guide:
+    """Before an attention module is called: adds what guides it to its keyword arguments."""
+
+    def __init__(self, guidance: Guidance):
+        self.guidance = guidance
+
+    def __call__(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        context = kwargs["context"]
+        hidden_states = args[0] if args else kwargs["hidden_states"]
+        of_context = self.guidance.project(hidden_states, context)
+        rotary = kwargs.get("position_embeddings")
+        return args, {**kwargs, "guided": Guided(self.guidance, of_context, context.key_mask, rotary)}
+
+
+class ForEachContext:
+    """Before a guided layer above shared ones is called: each text becomes K rows, and so does its mask."""
+
+    def __call__(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        num_rows = kwargs["context"].embedding.shape[0]
+        masks = {name: for_each_row(mask, num_rows) for name, mask in kwargs.items() if name == "attention_mask"}
+        return tuple(for_each_row(value, num_rows) for value in args), {**kwargs, **masks}
+
+
+def for_each_row(states: torch.Tensor | None, num_rows: int) -> torch.Tensor | None:
+    """(B, ...) -> (B·K, ...): each K times in a row; what has so many rows stays as it is."""
+    return states if states is None else for_each_context(states, num_rows // states.shape[0])
+
+
+def layers_of(encoder: PreTrainedModel) -> nn.ModuleList:
+    """The layers of an encoder.
+
+    Raises:
+        ValueError: if it has no list of as many modules as it has layers.
+    """
+    number = encoder.config.num_hidden_layers
+    for module in encoder.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == number:
+            return module
+    raise ValueError(f"a {type(encoder).__name__} has no list of {number} layers: give another encoder")
+
+
+def look_up_guided(encoder: PreTrainedModel):
+    """Has an encoder look up the guided form of the attention that it is set to."""
+    if not encoder.config._attn_implementation.startswith(PREFIX):
+        encoder.set_attn_implementation(guided_name(encoder.config._attn_implementation))
+
+
+def attach(encoder: PreTrainedModel, guidance: nn.ModuleList):
+    """Has each of the upper layers of an encoder guided by one of the guidance modules.
+
+    Raises:
+        ValueError: if the encoder's attention is neither looked up by name nor known here.
+    """
+    if is_run_here(encoder):
+        return
+    look_up_guided(encoder)
+    guided = list(layers_of(encoder))[-len(guidance) :]
+    is_shared = len(guided) < encoder.config.num_hidden_layers
+    for layer, of_layer in zip(guided, guidance, strict=True):
+        found = [module for module in layer.modules() if hasattr(module, "is_causal")]  # as such functions ask for it
+        if len(found) != 1:
+            raise ValueError(
+                f"a {type(encoder).__name__} has {len(found)} attention modules in a layer that look their function "
+                "up by name, and needs one: give another encoder"
+            )
+        if found[0].is_causal:
+            raise ValueError(f"a {type(encoder).__name__} reads from left to right: give an encoder")
+        found[0].register_forward_pre_hook(Guide(of_layer), with_kwargs=True)
+        if is_shared:
+            layer.register_forward_pre_hook(ForEachContext(), with_kwargs=True)
+
+
+def run(
+    encoder: PreTrainedModel,
+    guidance: nn.ModuleList,
+    context: Context,
+    inputs: Mapping[str, torch.Tensor | None],
+    output_attentions: bool,
+    output_hidden_states: bool,
+) -> BaseModelOutputWithPooling:
+    """An encoder whose layers `attach` has guided.
+
+    Args:
+        context: of each text and context, B·K rows.
+        inputs: of the encoder, of B texts, or of B·K where no layer is shared.
+    """
+    if is_run_here(encoder):
+        return RUNNERS[type(encoder).__name__](encoder, guidance, context, inputs, output_hidden_states)
+    look_up_guided(encoder)  # `set_attn_implementation` may have been called since
+    return encoder(
+        **inputs,
+        context=context,
+        output_attentions=output_attentions,
+        output_hidden_states=output_hidden_states,
+        return_dict=True,
+    )
+
+
+def heads(states: torch.Tensor, num_heads: int) -> torch.Tensor:
+    """(B, n, H) -> (B, h, n, d)"""
+    return states.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def run_mpnet(encoder, guidance, context: Context, inputs, output_hidden_states: bool) -> BaseModelOutputWithPooling:
+    """MPNet: its relative positions belong to the softmax attention alone."""
+    mask = inputs["attention_mask"]
+    states = encoder.embeddings(
+        input_ids=inputs["input_ids"], position_ids=inputs["position_ids"], inputs_embeds=inputs["inputs_embeds"]
+    )
+    bias = encoder.encoder.compute_position_bias(states)
+    mask = create_bidirectional_mask(config=encoder.config, inputs_embeds=states, attention_mask=mask)
+    bias = bias if mask is None else bias + mask  # (B, h, n, n)
+    layers, all_states = encoder.encoder.layer, [states]
+    num_shared, num_rows = len(layers) - len(guidance), context.embedding.shape[0]
+    for number, layer in enumerate(layers):
+        if number < num_shared:
+            (states,) = layer(states, None, bias)
+        else:
+            if number == num_shared:
+                states, bias = for_each_row(states, num_rows), for_each_row(bias, num_rows)
+            attention = layer.attention
+            attended = mpnet_attention(attention.attn, guidance[number - num_shared], states, bias, context)
+            states = attention.LayerNorm(attention.dropout(attended) + states)
+            states = layer.output(layer.intermediate(states), states)
+        all_states.append(states)
+    return output_of(encoder, states, all_states if output_hidden_states else None)
+
+
+def mpnet_attention(
+    module, guidance: Guidance, states: torch.Tensor, bias: torch.Tensor, context: Context
+) -> torch.Tensor:
+    """MPNet's attention, guided: (B, n, H) -> (B, n, H)"""
+    dropout = module.dropout.p if module.training else 0.0
+
+    def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
+
+    projected = [heads(project(states), module.num_attention_heads) for project in (module.q, module.k, module.v)]
+    of_context = guidance.project(states, context)
+    output = guidance(attention, *projected, of_context, context.key_mask, None, dropout)
+    return module.o(output.transpose(1, 2).flatten(2))
+
+
+def run_deberta(encoder, guidance, context: Context, inputs, output_hidden_states: bool) -> BaseModelOutputWithPooling:
+    """DeBERTa-v2: its disentangled positions belong to the softmax attention alone."""
+    of_tokens = inputs["input_ids"] if inputs["inputs_embeds"] is None else inputs["inputs_embeds"]
+    mask = inputs["attention_mask"]
+    mask = torch.ones(of_tokens.shape[:2], device=of_tokens.device) if mask is None else mask
+    states = encoder.embeddings(
+        input_ids=inputs["input_ids"],
+        token_type_ids=inputs["token_type_ids"],
+        position_ids=inputs["position_ids"],
+        mask=mask,
+        inputs_embeds=inputs["inputs_embeds"],
+    )
+    stack, embedded, token_mask = encoder.encoder, states, mask
+    mask = stack.get_attention_mask(mask).bool()  # (B, 1, n, n)
+    relative = {"relative_pos": stack.get_rel_pos(states), "rel_embeddings": stack.get_rel_embedding()}
+    all_states, num_shared, num_rows = [states], len(stack.layer) - len(guidance), context.embedding.shape[0]
+    for number, layer in enumerate(stack.layer):
+        if number < num_shared:
+            states, _ = layer(states, mask, **relative)
+        else:
+            if number == num_shared:
+                states, mask = for_each_row(states, num_rows), for_each_row(mask, num_rows)
+            attention = layer.attention
+            of_layer = guidance[number - num_shared]
+            attended = deberta_attention(attention.self, of_layer, states, mask, context, **relative)
+            attended = attention.output(attended, states)
+            states = layer.output(layer.intermediate(attended), attended)
+        if number == 0 and stack.conv is not None:
+            states = stack.conv(embedded, states, token_mask)
+        all_states.append(states)
+    return output_of(encoder, states, all_states if output_hidden_states else None)
+
+
+def deberta_attention(
+    module,
+    guidance: Guidance,
+    states: torch.Tensor,
+    mask: torch.Tensor,
+    context: Context,
+    relative_pos,
+    rel_embeddings,
+) -> torch.Tensor:
+    """DeBERTa's attention, guided: (B, n, H) -> (B, n, H)"""
+    num_heads = module.num_attention_heads
+    num_terms = 1 + sum(kind in module.pos_att_type for kind in ("c2p", "p2c"))
+
+    def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        query_rows, key_rows = query.flatten(0, 1), key.flatten(0, 1)  # (B·h, n, d)
+        scale = scaled_size_sqrt(query_rows, num_terms)
+        scores = query_rows @ (key_rows.transpose(-1, -2) / scale.to(query.dtype))
+        if module.relative_attention:
+            embeddings = module.pos_dropout(rel_embeddings)
+            scores = scores + module.disentangled_attention_bias(
+                query_rows, key_rows, relative_pos, embeddings, num_terms
+            )
+        scores = scores.view(*query.shape[:3], -1).masked_fill(~mask, torch.finfo(query.dtype).min)
+        return module.dropout(scores.softmax(dim=-1)) @ value
+
+    projections = (module.query_proj, module.key_proj, module.value_proj)
+    projected = [heads(project(states), num_heads) for project in projections]
+    dropout = module.dropout.p if module.training else 0.0
+    of_context = guidance.project(states, context)
+    output = guidance(attention, *projected, of_context, context.key_mask, None, dropout)
+    return output.transpose(1, 2).flatten(2)
+
+
+def output_of(
+    encoder: PreTrainedModel, states: torch.Tensor, all_states: list[torch.Tensor] | None
+) -> BaseModelOutputWithPooling:
+    """As the encoders give it."""
+    pooler = getattr(encoder, "pooler", None)
+    return BaseModelOutputWithPooling(
+        last_hidden_state=states,
+        pooler_output=None if pooler is None else pooler(states),
+        hidden_states=None if all_states is None else tuple(all_states),
+    )
+
+
+RUNNERS: Mapping[str, Callable] = {"MPNetModel": run_mpnet, "DebertaV2Model": run_deberta}
+
+
+def guided_name(backend: str) -> str:
+    """What an encoder is to look its attention up by, so that its layers can be guided; registers it."""
+    if backend.startswith(PREFIX):
+        return backend
+    name = PREFIX + backend
+    if name not in ALL_ATTENTION_FUNCTIONS:
+        AttentionInterface.register(name, partial(guided_attention, backend))
+        AttentionMaskInterface.register(name, ALL_MASK_ATTENTION_FUNCTIONS[backend])
+    return name
+
+
+def is_run_here(encoder: PreTrainedModel) -> bool:
+    """Whether the layers of an encoder, which looks no attention up by name, are run from here."""
+    return type(encoder).__name__ in RUNNERS

@@ -1,0 +1,128 @@
+"""What context guidance (Wu & Ong, AAAI 2021) adds to a layer of any encoder.
+
+Shapes: B rows, each a text with one context, n tokens, H hidden size, h heads, d = H/h.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from .attention_qacg_bert import context_guided_query_or_key, quasi_attended, quasi_gate
+from .configuration_qacg import ContextGuidedConfig
+from .layers_qacg_bert import ContextGate, ContextLinear, ContextMatrix
+
+Rotary = tuple[torch.Tensor, torch.Tensor]
+"""Cosines and sines of the positions, (1 or B, n, d)."""
+Attention = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+"""An encoder's own attention: query, key and value, (B, h, n, d) each, to (B, h, n, d)."""
+
+
+class Context(NamedTuple):
+    """What all guided layers are told."""
+
+    embedding: torch.Tensor
+    """of each row's context, (B, 1, H)"""
+    key_mask: torch.Tensor | None
+    """True at tokens, (B, 1, 1, n); None where there is no padding"""
+
+
+class Guidance(nn.Module):
+    """The projections of the context in a layer, and how attention is guided by them, which is the subclasses'."""
+
+    def __init__(self, config: ContextGuidedConfig):
+        super().__init__()
+        self.config = config
+        self.num_heads = config.num_attention_heads
+        head_size = config.hidden_size // self.num_heads
+        size = head_size if config.context_projection == "head" else config.hidden_size
+        self.context_matrix = ContextMatrix(config.hidden_size)
+        self.context_query = ContextLinear(size, size)
+        self.context_key = ContextLinear(size, size)
+        self.query_gate = ContextGate(head_size, config.gate_bias)
+        self.key_gate = ContextGate(head_size, config.gate_bias)
+
+    def project(self, hidden_states: torch.Tensor, context: Context) -> tuple[torch.Tensor, torch.Tensor]:
+        """The context's queries and keys, (B, h, n, d) each, from what the layer's attention reads, (B, n, H)."""
+        matrix = self.context_matrix(hidden_states, context.embedding)
+        if self.config.context_projection == "head":
+            return self.context_query(self._heads(matrix)), self.context_key(self._heads(matrix))
+        return self._heads(self.context_query(matrix)), self._heads(self.context_key(matrix))
+
+    def _heads(self, states: torch.Tensor) -> torch.Tensor:
+        return states.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)  # (B, n, H) -> (B, h, n, d)
+
+
+class QuasiGuidance(Guidance):
+    """Adds gated quasi-attention to an encoder's own (section 3.4)."""
+
+    def forward(
+        self,
+        attention: Attention,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        of_context: tuple[torch.Tensor, torch.Tensor],
+        key_mask: torch.Tensor | None,
+        rotary: Rotary | None = None,
+        dropout: float = 0.0,
+    ) -> torch.Tensor:
+        """
+        Args:
+            attention: the encoder's own.
+            query, key, value: (B, h, n, d), as the encoder's attention takes them.
+            of_context: as `project` gives them.
+            key_mask: True at the keys to attend to, (B, 1, 1 or n, n).
+            rotary: what query and key were turned by.
+            dropout: probability of dropping a weight of the quasi-attention.
+        Returns:
+            (B, h, n, d)
+        """
+        context_query, context_key = of_context
+        config = self.config
+        gate = quasi_gate(
+            self.query_gate(turned_back(query, rotary), context_query),
+            self.key_gate(turned_back(key, rotary), context_key),
+            config.query_gate_scale,
+            config.key_gate_scale,
+        )
+        own = attention(query, key, value)  # eq. 1, times V
+        if key_mask is not None and key_mask.shape[-2] == 1 and config.quasi_form in ("sigmoid", "centred"):
+            # A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
+            value, key_mask = value.masked_fill(~key_mask.transpose(-1, -2), 0.0), None
+        quasi = quasi_attended(context_query, context_key, value, config.quasi_form, key_mask, dropout)
+        return torch.addcmul(own, config.quasi_attention_scale * gate, quasi)  # eq. 4, times V
+
+
+class MixedGuidance(Guidance):
+    """Mixes an encoder's queries and keys with the context's (section 3.3)."""
+
+    def forward(self, attention, query, key, value, of_context, key_mask, rotary=None, dropout=0.0) -> torch.Tensor:
+        """As `QuasiGuidance.forward`; mask and dropout are those of the encoder's own attention."""
+        context_query, context_key = of_context
+        query_gate = self.query_gate(turned_back(query, rotary), context_query)
+        key_gate = self.key_gate(turned_back(key, rotary), context_key)
+        query = context_guided_query_or_key(query, turned(context_query, rotary), query_gate)
+        key = context_guided_query_or_key(key, turned(context_key, rotary), key_gate)
+        return attention(query, key, value)
+
+
+GUIDANCE = {"qacg": QuasiGuidance, "cg": MixedGuidance}
+
+
+def turned(states: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
+    """Queries or keys with their positions, (B, h, n, d); the same where the encoder turns none.
+
+    The mix of two is turned where both are, since turning is linear.
+    """
+    if rotary is None:
+        return states
+    cosines, sines = (angle[:, None].float() for angle in rotary)
+    first, second = states.float().chunk(2, dim=-1)
+    return (states.float() * cosines + torch.cat([-second, first], dim=-1) * sines).to(states.dtype)
+
+
+def turned_back(states: torch.Tensor, rotary: Rotary | None) -> torch.Tensor:
+    """Queries or keys as they were before `turned`: gates depend on what stands at a position, not on where it is."""
+    return states if rotary is None else turned(states, (rotary[0], -rotary[1]))

@@ -1,0 +1,324 @@
+"""Context guidance (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021) around any encoder.
+
+On BERT these are `QACGBertModel` and `CGBertModel`, which are older and faster. Shapes: B texts, K contexts of each, n
+tokens, H hidden size.
+"""
+
+from copy import deepcopy
+from dataclasses import fields
+from inspect import signature
+from typing import ClassVar
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel
+from transformers.configuration_utils import PreTrainedConfig
+from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceClassifierOutput
+from transformers.modeling_utils import PreTrainedModel
+from transformers.utils.generic import can_return_tuple
+
+from .configuration_qacg import CGConfig, ContextGuidedConfig, QACGConfig
+from .encoders_qacg import attach, run
+from .guidance_qacg import GUIDANCE, Context
+from .layers_qacg_bert import ContextEmbedding, ContextLinear, for_each_context, init_of_context, is_known_to_be_full
+from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
+
+OF_THE_FILE = ("cache_dir", "force_download", "local_files_only", "proxies", "revision", "subfolder", "token")
+
+
+class FirstTokenPooler(nn.Module):
+    """BERT's pooler, for encoders that have none."""
+
+    def __init__(self, hidden_size: int):
+        super().__init__()
+        self.dense = nn.Linear(hidden_size, hidden_size)
+
+    def forward(self, states: torch.Tensor) -> torch.Tensor:
+        """(B, n, H) -> (B, H)"""
+        return torch.tanh(self.dense(states[:, 0]))
+
+
+class GuidedPreTrainedModel(PreTrainedModel):
+    """Loading, saving and initialisation."""
+
+    config: ContextGuidedConfig
+    custom_pipelines: ClassVar[dict] = {}  # what the configuration says of them; without a head there are none
+    base_model_prefix = "model"
+    supports_gradient_checkpointing = True
+    # The backend of the softmax attention is the encoder's, which says what it supports.
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = True
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path, *model_args, config=None, **kwargs):
+        """As `PreTrainedModel.from_pretrained`; a checkpoint of an encoder becomes the encoder of a new model.
+
+        Args:
+            pretrained_model_name_or_path: folder or Hub id of a model of this family, or of any encoder.
+            config: for an encoder, the new model's configuration, whose `encoder_config` may be None.
+            kwargs: for an encoder without `config`, fields of the new model's configuration; the other arguments are
+                those of `PreTrainedModel.from_pretrained`.
+        Raises:
+            ValueError: if the checkpoint of an encoder is of another type than `encoder_config`, or lacks some of its
+                weights, which would stay random.
+        """
+        of_the_file = {name: kwargs[name] for name in OF_THE_FILE if name in kwargs}
+        found = {}
+        if pretrained_model_name_or_path is not None:
+            found, _ = PreTrainedConfig.get_config_dict(pretrained_model_name_or_path, **of_the_file)
+        if found.get("model_type", cls.config_class.model_type) == cls.config_class.model_type:
+            return super().from_pretrained(pretrained_model_name_or_path, *model_args, config=config, **kwargs)
+        return cls._from_encoder(pretrained_model_name_or_path, config, of_the_file, **kwargs)
+
+    @classmethod
+    def _from_encoder(
+        cls, name: str, config: ContextGuidedConfig | None, of_the_file: dict, output_loading_info=False, **kwargs
+    ):
+        encoder_config = AutoConfig.from_pretrained(name, **of_the_file)
+        if config is None:
+            known = {"num_labels", *(field.name for field in fields(cls.config_class))} - {"dtype"}
+            chosen = {field: kwargs.pop(field) for field in known & kwargs.keys()}
+            config = cls.config_class(encoder_config=encoder_config, **chosen)
+        config = deepcopy(config)  # the user's own stays as it is
+        if config.encoder_config is None:
+            config.encoder_config = encoder_config
+            config.validate()
+        if config.encoder_config.model_type != encoder_config.model_type:
+            raise ValueError(
+                f"encoder_config is of a {config.encoder_config.model_type}, {name} holds a "
+                f"{encoder_config.model_type}: leave encoder_config out, or give another checkpoint"
+            )
+        encoder, loading = AutoModel.from_pretrained(
+            name, config=config.encoder_config, output_loading_info=True, **kwargs
+        )
+        random = {*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])}
+        # Many checkpoints have no pooler, as their pre-training asks for none.
+        if random := sorted(key for key in random if not key.startswith("pooler.")):
+            raise ValueError(
+                f"{name} lacks {len(random)} weights of its encoder, which would stay random: "
+                f"{', '.join(random[:5])}. Give a complete checkpoint"
+            )
+        model = cls._from_config(config, attn_implementation=encoder.config._attn_implementation, dtype=encoder.dtype)
+        model.base_model.encoder.load_state_dict(encoder.state_dict())
+        model.eval()
+        if not output_loading_info:
+            return model
+        of_encoder = f"{model.base_model_prefix}.encoder." if model.base_model is not model else "encoder."
+        loading["missing_keys"] = {key for key in model.state_dict() if not key.startswith(of_encoder)}
+        return model, loading
+
+    def save_pretrained(self, save_directory, *args, **kwargs):
+        """As `PreTrainedModel.save_pretrained`; the configuration names all classes of the code saved beside it.
+
+        Left to itself the base class would name the one of this head only.
+        """
+        family = type(self.config).__name__.removesuffix("Config")
+        self.config.auto_map = {
+            "AutoConfig": f"configuration_qacg.{family}Config",
+            "AutoModel": f"modeling_qacg.{family}Model",
+            "AutoModelForSequenceClassification": f"modeling_qacg.{family}ForSequenceClassification",
+        }
+        self.config.custom_pipelines = deepcopy(self.custom_pipelines)
+        super().save_pretrained(save_directory, *args, **kwargs)
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module):
+        if isinstance(module, (ContextLinear, ContextEmbedding)):
+            init_of_context(module, self.config)
+        else:
+            super()._init_weights(module)
+
+
+class GuidedModel(GuidedPreTrainedModel):
+    """An encoder with context-guided attention in every layer, or in the upper `num_context_layers`."""
+
+    def __init__(self, config: ContextGuidedConfig):
+        super().__init__(config)
+        if config.encoder_config is None:
+            raise ValueError(
+                "encoder_config is None: give that of an encoder, or load an encoder's checkpoint with from_pretrained"
+            )
+        self.encoder = AutoModel.from_config(config.encoder_config)
+        self.encoder_inputs = frozenset(signature(self.encoder.forward).parameters)
+        self.context_embeddings = ContextEmbedding(config.num_contexts, config.hidden_size)
+        num_guided = config.num_hidden_layers - config.num_shared_layers
+        self.guidance = nn.ModuleList([GUIDANCE[config.model_type](config) for _ in range(num_guided)])
+        if getattr(self.encoder, "pooler", None) is None:
+            self.own_pooler = FirstTokenPooler(config.hidden_size)
+        attach(self.encoder, self.guidance)
+        self.post_init()
+
+    @property
+    def pooler(self) -> nn.Module:
+        """The encoder's, or one of its own where that has none."""
+        return getattr(self, "own_pooler", None) or self.encoder.pooler
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.encoder.get_input_embeddings()
+
+    def set_input_embeddings(self, value: nn.Embedding):
+        self.encoder.set_input_embeddings(value)
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        context_ids: torch.Tensor | None = None,
+        position_ids: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> BaseModelOutputWithPooling:
+        r"""
+        Args:
+            input_ids: token ids, (B, n).
+            attention_mask: 1 at tokens, 0 at padding, (B, n); None where there is no padding.
+            token_type_ids, position_ids: (B, n), handed to encoders that take them.
+            context_ids: id of the (target, aspect) context of each text, (B,), or of K contexts, (B, K): the same
+                outputs as for each text K times over, at less cost where layers are shared.
+            inputs_embeds: word embeddings instead of `input_ids`, (B, n, H).
+            output_attentions: whether to return the softmax attention's weights, of encoders that return them.
+            output_hidden_states: whether to return the states of all layers.
+
+        Returns:
+            `last_hidden_state` (B, n, H) and `pooler_output` (B, H); with several contexts there is a K behind each B,
+            but not in `hidden_states` and `attentions`, whose rows are texts below the guided layers, and texts with
+            contexts above.
+
+        Raises:
+            ValueError: if not exactly one of `input_ids` and `inputs_embeds` is given, or `context_ids` do not fit.
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("pass exactly one of input_ids and inputs_embeds")
+        batch_size = (input_ids if input_ids is not None else inputs_embeds).shape[0]
+        embedding = self.context_embeddings(context_ids, batch_size)  # (B, H) or (B, K, H)
+        texts_and_contexts = embedding.shape[:-1]
+        num_contexts = texts_and_contexts[1] if len(texts_and_contexts) == 2 else 1
+        inputs = {
+            "input_ids": input_ids,
+            "attention_mask": attention_mask,
+            "token_type_ids": token_type_ids,
+            "position_ids": position_ids,
+            "inputs_embeds": inputs_embeds,
+        }
+        if self.config.num_shared_layers == 0:
+            inputs = {k: v if v is None else for_each_context(v, num_contexts) for k, v in inputs.items()}
+        key_mask = None  # (B·K, 1, 1, n)
+        if attention_mask is not None and not is_known_to_be_full(attention_mask):
+            key_mask = for_each_context(attention_mask[:, None, None, :].bool(), num_contexts)
+        inputs = {k: v for k, v in inputs.items() if k in self.encoder_inputs}
+        outputs = run(
+            self.encoder,
+            self.guidance,
+            Context(embedding.reshape(-1, 1, embedding.shape[-1]), key_mask),
+            inputs,
+            self.config.output_attentions if output_attentions is None else output_attentions,
+            self.config.output_hidden_states if output_hidden_states is None else output_hidden_states,
+        )
+        states = outputs.last_hidden_state
+        pooled = outputs.get("pooler_output")
+        pooled = self.pooler(states) if pooled is None else pooled
+        return BaseModelOutputWithPooling(
+            last_hidden_state=states.unflatten(0, texts_and_contexts),
+            pooler_output=pooled.unflatten(0, texts_and_contexts),
+            hidden_states=outputs.hidden_states,
+            attentions=outputs.get("attentions"),
+        )
+
+
+class GuidedForSequenceClassification(GuidedPreTrainedModel):
+    """Sentiment of a text towards the context of its `context_ids`: pooled first token, dropout, linear."""
+
+    custom_pipelines: ClassVar[dict] = {
+        TASK: {
+            "impl": f"pipeline_qacg_bert.{AspectSentimentPipeline.__name__}",
+            "pt": ["AutoModelForSequenceClassification"],
+            "type": "text",
+        }
+    }
+
+    def __init__(self, config: ContextGuidedConfig):
+        super().__init__(config)
+        self.num_labels = config.num_labels
+        self.model = self.model_class(config)
+        self.dropout = nn.Dropout(config.classifier_dropout)
+        self.classifier = nn.Linear(config.hidden_size, config.num_labels)
+        self.post_init()
+
+    @can_return_tuple
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        token_type_ids: torch.Tensor | None = None,
+        context_ids: torch.Tensor | None = None,
+        position_ids: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        output_attentions: bool | None = None,
+        output_hidden_states: bool | None = None,
+    ) -> SequenceClassifierOutput:
+        r"""
+        Args:
+            labels: class of each text in [0, num_labels), (B,), or of each of its contexts, (B, K), with -100 where
+                there is none; with them `loss` is the mean cross-entropy.
+
+        Raises:
+            ValueError: if `labels` has another shape than `context_ids`.
+
+        The other arguments and errors are those of the model without a head; `logits` are (B, labels) or (B, K,
+        labels).
+        """
+        outputs = self.model(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            token_type_ids=token_type_ids,
+            context_ids=context_ids,
+            position_ids=position_ids,
+            inputs_embeds=inputs_embeds,
+            output_attentions=output_attentions,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+        logits = self.classifier(self.dropout(outputs.pooler_output))
+        loss = None
+        if labels is not None:
+            if labels.shape != context_ids.shape:
+                raise ValueError(
+                    f"labels has shape {tuple(labels.shape)}: pass one for each of the context_ids, shape "
+                    f"{tuple(context_ids.shape)}"
+                )
+            loss = nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+        return SequenceClassifierOutput(
+            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
+        )
+
+
+class QACGModel(GuidedModel):
+    """An encoder with quasi-attention, without a head."""
+
+    config_class = QACGConfig
+
+
+class CGModel(GuidedModel):
+    """An encoder with mixed queries and keys, without a head."""
+
+    config_class = CGConfig
+
+
+class QACGForSequenceClassification(GuidedForSequenceClassification):
+    """An encoder with quasi-attention, and a classifier on the pooled first token."""
+
+    config_class = QACGConfig
+    model_class = QACGModel
+
+
+class CGForSequenceClassification(GuidedForSequenceClassification):
+    """An encoder with mixed queries and keys, and a classifier on the pooled first token."""
+
+    config_class = CGConfig
+    model_class = CGModel
+
+
+__all__ = ["CGForSequenceClassification", "CGModel", "QACGForSequenceClassification", "QACGModel"]

@@ -1,0 +1,282 @@
+"""QACG and CG around any encoder: on BERT the older models, elsewhere the encoder's own where guidance is off."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub.errors import StrictDataclassClassValidationError
+from transformers import (
+    AlbertConfig,
+    AutoConfig,
+    AutoModel,
+    BertConfig,
+    DebertaV2Config,
+    DistilBertConfig,
+    ElectraConfig,
+    GPT2Config,
+    ModernBertConfig,
+    MPNetConfig,
+    PreTrainedConfig,
+    RobertaConfig,
+    XLMRobertaConfig,
+)
+
+from modeling_qacg_bert import (
+    CGBertConfig,
+    CGBertModel,
+    CGConfig,
+    CGForSequenceClassification,
+    CGModel,
+    QACGBertConfig,
+    QACGBertModel,
+    QACGConfig,
+    QACGForSequenceClassification,
+    QACGModel,
+)
+from modeling_qacg_bert.encoders_qacg import PREFIX
+
+SIZES = {
+    "vocab_size": 60,
+    "hidden_size": 32,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 64,
+    "initializer_range": 0.3,
+    "pad_token_id": 0,
+}
+BERT = {**SIZES, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+MODERN = {"embedding_dropout": 0.0, "mlp_dropout": 0.0, "attention_dropout": 0.0}
+DEBERTA = {**BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"]}
+ENCODERS = {
+    "bert": BertConfig(**BERT),
+    "roberta": RobertaConfig(**BERT),
+    "xlm-roberta": XLMRobertaConfig(**BERT),
+    "electra": ElectraConfig(**BERT, embedding_size=16),
+    "distilbert": DistilBertConfig(
+        vocab_size=60,
+        dim=32,
+        n_layers=3,
+        n_heads=4,
+        hidden_dim=48,
+        max_position_embeddings=64,
+        initializer_range=0.3,
+        dropout=0.0,
+        attention_dropout=0.0,
+    ),
+    "modernbert": ModernBertConfig(**SIZES, **MODERN, local_attention=8, global_attn_every_n_layers=2),
+    "mpnet": MPNetConfig(**BERT),
+    "deberta-v2": DebertaV2Config(**DEBERTA),
+    "deberta-v2-buckets": DebertaV2Config(
+        **DEBERTA,
+        position_buckets=8,
+        max_relative_positions=16,
+        share_att_key=True,
+        norm_rel_ebd="layer_norm",
+        conv_kernel_size=3,
+        position_biased_input=False,
+        type_vocab_size=0,
+    ),
+}
+NOT_BERTS = {"context_matrix", "context_query", "context_key", "query_gate", "key_gate"}
+
+
+@pytest.fixture(params=ENCODERS)
+def encoder(request) -> PreTrainedConfig:
+    return copy.deepcopy(ENCODERS[request.param])
+
+
+@pytest.fixture(scope="module")
+def batch() -> dict[str, torch.Tensor]:
+    """Three texts of 13, 7 and 9 tokens."""
+    generator = torch.Generator().manual_seed(0)
+    mask = torch.ones(3, 13, dtype=torch.long)
+    mask[1, 7:] = mask[2, 9:] = 0
+    ids = torch.randint(5, 60, (3, 13), generator=generator)
+    return {"input_ids": ids.where(mask.bool(), 0), "attention_mask": mask}
+
+
+def make(model_class: type, encoder: PreTrainedConfig, **fields):
+    torch.manual_seed(0)
+    config = model_class.config_class(encoder_config=encoder, context_initializer_range=0.3, **fields)
+    return model_class(config).double().eval()
+
+
+def name_in_general(name: str, num_shared: int) -> str:
+    """What a parameter of QACGBertModel or CGBertModel is called here."""
+    parts = name.split(".")
+    if NOT_BERTS & set(parts):
+        return ".".join(["guidance", str(int(parts[2]) - num_shared), *parts[5:]])
+    return name if name.startswith("context_embeddings") else f"encoder.{name}"
+
+
+@pytest.mark.parametrize("contexts", [[0, 3, 5], [[0, 1, 2], [3, 4, 5], [6, 7, 0]]], ids=["one", "several"])
+@pytest.mark.parametrize("backend", ["eager", "sdpa"])
+@pytest.mark.parametrize(
+    ("older", "newer", "fields"),
+    [
+        (QACGBertModel, QACGModel, {}),
+        (QACGBertModel, QACGModel, {"quasi_form": "centred"}),
+        (QACGBertModel, QACGModel, {"quasi_form": "normalised"}),
+        (QACGBertModel, QACGModel, {"quasi_form": "softmax", "num_context_layers": 2, "quasi_attention_scale": 0.7}),
+        (QACGBertModel, QACGModel, {"context_projection": "hidden", "gate_bias": True, "key_gate_scale": 0.4}),
+        (CGBertModel, CGModel, {"num_context_layers": 2}),
+        (CGBertModel, CGModel, {"context_projection": "hidden", "gate_bias": True}),
+    ],
+)
+def test_on_bert_these_are_the_older_models(older, newer, fields, backend, contexts, batch):
+    torch.manual_seed(0)
+    reference = older(older.config_class(**BERT, **fields, context_initializer_range=0.3)).double().eval()
+    model = make(newer, BertConfig(**BERT), **fields)
+    model.set_attn_implementation(backend)
+    names = {name: name_in_general(name, reference.config.num_shared_layers) for name in reference.state_dict()}
+    model.load_state_dict({names[name]: tensor for name, tensor in reference.state_dict().items()})
+    outputs = []
+    for one in (reference, model):
+        output = one(**batch, context_ids=torch.tensor(contexts))
+        weights = torch.linspace(-1, 1, output.last_hidden_state.numel(), dtype=torch.float64)
+        is_token = batch["attention_mask"].view(3, *[1] * (output.last_hidden_state.dim() - 3), 13, 1)
+        ((output.last_hidden_state * is_token).flatten() @ weights + output.pooler_output.sum()).backward()
+        outputs.append((output.last_hidden_state * is_token, output.pooler_output))
+    torch.testing.assert_close(outputs[1], outputs[0])
+    found = dict(model.named_parameters())
+    for name, parameter in reference.named_parameters():
+        torch.testing.assert_close(found[names[name]].grad, parameter.grad, msg=lambda m, n=name: f"{n}: {m}")
+
+
+def test_without_guidance_it_is_the_encoder(encoder, batch):
+    """α = 0 takes the quasi-attention away, which is all that QACG adds."""
+    model = make(QACGModel, encoder, quasi_attention_scale=0.0)
+    own = AutoModel.from_config(copy.deepcopy(encoder)).double().eval()
+    own.load_state_dict(model.encoder.state_dict())
+    is_token = batch["attention_mask"][..., None]
+    with torch.no_grad():
+        expected = own(**batch, output_hidden_states=True)
+        found = model(**batch, context_ids=torch.tensor([0, 1, 2]), output_hidden_states=True)
+    assert len(found.hidden_states) == len(expected.hidden_states) == 4
+    for one, other in zip(found.hidden_states, expected.hidden_states, strict=True):
+        torch.testing.assert_close(one * is_token, other * is_token)
+    model.config.quasi_attention_scale = 1.0
+    with torch.no_grad():
+        guided = model(**batch, context_ids=torch.tensor([0, 1, 2])).last_hidden_state
+    assert ((guided - expected.last_hidden_state) * is_token).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("model_class", [QACGModel, CGModel])
+@pytest.mark.parametrize("num_context_layers", [1, 2, None])
+def test_several_contexts_are_each_for_itself(encoder, model_class, num_context_layers, batch):
+    model = make(model_class, encoder, num_context_layers=num_context_layers)
+    contexts = torch.tensor([[0, 1], [2, 3], [4, 5]])
+    is_token = batch["attention_mask"][..., None]
+    with torch.no_grad():
+        together = model(**batch, context_ids=contexts)
+        assert together.last_hidden_state.shape == (3, 2, 13, 32)
+        for number in range(2):
+            alone = model(**batch, context_ids=contexts[:, number])
+            found = together.last_hidden_state[:, number] * is_token
+            torch.testing.assert_close(found, alone.last_hidden_state * is_token)
+            torch.testing.assert_close(together.pooler_output[:, number], alone.pooler_output)
+        of_one_text = model(batch["input_ids"][1:2, :7], context_ids=contexts[1:2])
+    torch.testing.assert_close(of_one_text.last_hidden_state, together.last_hidden_state[1:2, :, :7])
+
+
+@pytest.mark.parametrize("model_class", [QACGModel, CGModel])
+def test_every_parameter_learns_with_checkpointing_too(encoder, model_class, batch):
+    model = make(model_class, encoder, num_context_layers=2).train()
+    copied = copy.deepcopy(model)  # its layers are guided by its own parameters
+    if model.encoder.supports_gradient_checkpointing:
+        copied.gradient_checkpointing_enable()
+    for one in (model, copied):
+        outputs = one(**batch, context_ids=torch.tensor([[0, 1], [2, 3], [4, 5]]))
+        is_token = batch["attention_mask"][:, None, :, None]
+        ((outputs.last_hidden_state**3 * is_token).sum() + outputs.pooler_output.sum()).backward()
+    gradients = dict(copied.named_parameters())
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.abs().max() > 0, name
+        torch.testing.assert_close(gradients[name].grad, parameter.grad)
+
+
+def test_an_encoder_is_loaded_whole_and_the_rest_is_new(encoder, batch, tmp_path: Path):
+    torch.manual_seed(1)
+    own = AutoModel.from_config(encoder)
+    own.save_pretrained(tmp_path / "encoder")
+    model, loading = QACGForSequenceClassification.from_pretrained(
+        tmp_path / "encoder", num_labels=3, num_context_layers=2, output_loading_info=True
+    )
+    of_encoder = model.model.encoder.state_dict()
+    assert all(torch.equal(of_encoder[name], tensor) for name, tensor in own.state_dict().items())
+    new = {name.removeprefix("model.").split(".")[0] for name in loading["missing_keys"]}
+    assert new - {"own_pooler"} == {"context_embeddings", "guidance", "classifier"}
+    assert model.model.guidance[0].context_query.weight.std() < 0.002  # not as the encoder's, of 0.3
+    model.save_pretrained(tmp_path / "model")
+    again = QACGForSequenceClassification.from_pretrained(tmp_path / "model")
+    with torch.no_grad():
+        logits = [one.eval()(**batch, context_ids=torch.tensor([0, 1, 2])).logits for one in (model, again)]
+    assert torch.equal(*logits)
+
+
+def test_another_backend_is_guided_too(batch):
+    model = make(QACGModel, BertConfig(**BERT))
+    given = []
+    for backend in ("sdpa", "eager"):
+        model.set_attn_implementation(backend)
+        with torch.no_grad():
+            given.append(model(**batch, context_ids=torch.tensor([0, 1, 2]), output_attentions=backend == "eager"))
+        assert model.encoder.config._attn_implementation == PREFIX + backend
+    torch.testing.assert_close(given[0].pooler_output, given[1].pooler_output)
+    assert [one.shape for one in given[1].attentions] == [(3, 4, 13, 13)] * 3
+    model.encoder.set_attn_implementation("sdpa")  # not through the model
+    with torch.no_grad():
+        again = model(**batch, context_ids=torch.tensor([0, 1, 2]))
+    torch.testing.assert_close(again.pooler_output, given[0].pooler_output)
+
+
+def test_local_layers_look_no_further_with_guidance():
+    """ModernBERT's sliding window holds for the quasi-attention as well."""
+    encoder = copy.deepcopy(ENCODERS["modernbert"])
+    encoder.layer_types = ["sliding_attention"] * 3
+    encoder.local_attention = encoder.sliding_window = 2  # a word to each side, a layer
+    model = make(QACGModel, encoder, num_context_layers=1)
+    ids = torch.arange(5, 25)[None]
+    changed = ids.clone()
+    changed[0, -1] = 50
+    with torch.no_grad():
+        one, other = (model(given, context_ids=torch.tensor([0])).last_hidden_state for given in (ids, changed))
+    far = slice(0, 20 - 1 - 3 * encoder.sliding_window)
+    torch.testing.assert_close(one[:, far], other[:, far])
+    assert (one[:, -2] - other[:, -2]).abs().max() > 1e-3
+
+
+def test_positions_that_padding_takes_are_none_of_a_text():
+    assert QACGConfig(encoder_config=RobertaConfig(max_position_embeddings=514)).max_position_embeddings == 512
+    assert QACGConfig(encoder_config=MPNetConfig()).max_position_embeddings == 512 - 2
+    assert CGConfig(encoder_config=BertConfig()).max_position_embeddings == 512
+
+
+def test_what_cannot_be_guided(tmp_path: Path):
+    with pytest.raises(ValueError, match="encoder_config is None: give that of an encoder"):
+        QACGModel(QACGConfig())
+    with pytest.raises(ValueError, match="a AlbertModel has no list of 3 layers: give another encoder"):
+        make(QACGModel, AlbertConfig(**{**SIZES, "embedding_size": 16}))
+    with pytest.raises(StrictDataclassClassValidationError, match="is of a decoder"):
+        CGConfig(encoder_config=BertConfig(is_decoder=True))
+    with pytest.raises(StrictDataclassClassValidationError, match="num_context_layers=4: give 1 to"):
+        CGConfig(encoder_config=BertConfig(**BERT), num_context_layers=4)
+    with pytest.raises(ValueError, match="a GPT2Model reads from left to right: give an encoder"):
+        make(QACGModel, GPT2Config(n_layer=1, n_head=2, n_embd=8, vocab_size=10))
+    model = make(CGForSequenceClassification, BertConfig(**BERT), num_labels=2)
+    with pytest.raises(ValueError, match=r"labels has shape \(1, 2\): pass one for each of the context_ids"):
+        model(torch.tensor([[5, 6]]), context_ids=torch.tensor([0]), labels=torch.tensor([[0, 1]]))
+    with pytest.raises(ValueError, match="context_ids is missing"):
+        model(torch.tensor([[5, 6]]))
+    with pytest.raises(ValueError, match="exactly one of input_ids"):
+        model(context_ids=torch.tensor([0]))
+
+
+def test_configurations_hold_contexts_as_the_older_do():
+    config = QACGConfig(encoder_config=BertConfig(**BERT), targets=["a", "b"], aspects=["c", "d", "e"])
+    assert config.num_contexts == 6
+    assert QACGBertConfig(targets=["a"], aspects=["c"]).num_contexts == CGBertConfig(aspects=["c"]).num_contexts == 1
+    assert AutoConfig.for_model("cg").num_contexts == 8
