@@ -302,7 +302,7 @@ def test_a_run_that_was_stopped_goes_on(data_dir: Path, tiny_bert: Path, tmp_pat
 
 
 def test_t5_is_trained_as_it_is(data_dir: Path, tiny_t5: Path, tmp_path: Path, run_here):
-    words = (RECIPE, "--data_dir", data_dir, "--model_name_or_path", tiny_t5, *QUICK)
+    words = (RECIPE, "--data_dir", data_dir, "--model_name_or_path", tiny_t5, *QUICK, "--attn_implementation", "eager")
     printed = run_here("examples/denoise.py", *words, "--num_train_epochs", "20", "--output_dir", tmp_path)
     assert "seed 42, held out, after:" in printed
     _, found = T5ForConditionalGeneration.from_pretrained(tmp_path / "seed-42", output_loading_info=True)
@@ -312,12 +312,12 @@ def test_t5_is_trained_as_it_is(data_dir: Path, tiny_t5: Path, tmp_path: Path, r
 
 
 def test_pointers_over_t5_have_no_head_to_train(parsed, tiny_t5: Path, tmp_path: Path):
-    arguments, _, task = parsed(tiny_t5)
+    arguments, _, task = parsed(tiny_t5, "--attn_implementation", "eager")
     pointers, tokenizer = build(task, arguments.model, arguments.data)
     pointers.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="holds pointers over an encoder-decoder, whose head for text is gone"):
-        start(task, parsed(tmp_path)[0])
+        start(task, parsed(tmp_path, "--attn_implementation", "eager")[0])
 
 
 def test_bad_input(parsed, tiny_bert: Path, tmp_path: Path, run_here):
