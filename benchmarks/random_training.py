@@ -15,7 +15,8 @@ from transformers import (
     set_seed,
 )
 
-from absa.models import MINILM, parse_overrides, takes
+from absa.models import parse_overrides, takes
+from absa.packages import MINILM
 from absa.tasks.collating import CollatorOfSequences, CollatorOfTexts, CollatorOfWords
 from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.trainer import ABSATrainer, predict

@@ -14,7 +14,7 @@ from transformers import CONFIG_MAPPING, Seq2SeqTrainingArguments
 
 from absa.commands import make_parser, parse_words, reason
 from absa.models import FAMILIES, classifier_of, parse_overrides
-from absa.packages import GLOVE, MINILM
+from absa.packages import GLOVE, MINILM, MPNET
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from absa.tasks.arguments import ARGUMENTS, DataArguments
 from absa.word_vectors import RANDOM
@@ -55,8 +55,9 @@ class ModelArguments:
     model_name_or_path: str | None = field(
         default=None,
         metadata={
-            "help": f"Hub id or folder of a BERT, or {MINILM} for the one inside that PyPI package; {{seed}} in it is "
-            f"each seed's own number (default: {BERT})."
+            "help": f"Hub id or folder of a BERT, or {MINILM} for the one inside that PyPI package; another encoder, "
+            f"such as {MPNET}, for a model_type that takes any; {{seed}} in it is each seed's own number (default: "
+            f"{BERT})."
         },
     )
     word_vectors: str | None = field(
@@ -89,7 +90,8 @@ class ModelArguments:
         default="sdpa",
         metadata={
             "choices": ["sdpa", "eager", "triton"],
-            "help": "Attention backend; triton, one kernel for both halves, needs a CUDA device (default: sdpa).",
+            "help": "Attention backend; triton, one kernel for both halves, needs a CUDA device (default: sdpa, "
+            "or eager for an encoder without it).",
         },
     )
 
@@ -116,6 +118,11 @@ class ModelArguments:
         """`config_overrides` with the number of guided layers."""
         layers = f"num_context_layers={self.num_context_layers}" if self.num_context_layers is not None else None
         return ",".join(filter(None, (self.config_overrides, layers))) or None
+
+    @property
+    def attention(self) -> str | None:
+        """`attn_implementation` for `from_pretrained`, to which None is sdpa where the encoder has it, else eager."""
+        return None if self.attn_implementation == "sdpa" else self.attn_implementation
 
     def of_seed(self, seed: int) -> "ModelArguments":
         """These with the number of a seed for {seed} in `model_name_or_path`, such as what `denoise.py` has saved."""

@@ -25,8 +25,9 @@ from transformers import (
 )
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
-from absa.models import load_tokenizer, loading, most_tokens, quietly, refuse_weights, resolve_backbone, takes
+from absa.models import load_tokenizer, loading, most_tokens, quietly, refuse_weights, takes
 from absa.noise import NOISES, Document, corrupt
+from absa.packages import resolve_backbone
 from absa.tasks.collating import NO_LABEL
 from absa.tasks.generation import Generation
 from absa.tasks.registry import TASKS
@@ -135,7 +136,7 @@ def load_seq2seq(name: str, arguments: ModelArguments) -> PreTrainedModel:
     with loading("model_name_or_path", name), quietly():
         model, found = AutoModelForSeq2SeqLM.from_pretrained(
             name,
-            attn_implementation=arguments.attn_implementation,
+            attn_implementation=arguments.attention,
             dtype=torch.float32,
             revision=arguments.model_revision,
             output_loading_info=True,

@@ -35,8 +35,8 @@ from absa.models import (
     load_tokenizer,
     most_tokens,
     new_model,
-    resolve_backbone,
 )
+from absa.packages import resolve_backbone
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
 from absa.tasks.registry import TASKS
@@ -83,7 +83,7 @@ def build_on_backbone(
     tokenizer = load_tokenizer(backbone, config, revision)
     if getattr(config, "special_token_ids", ()) is None:
         config.special_token_ids = added_tokens(tokenizer)
-    model = load_model(backbone, config, model_arguments.attn_implementation, revision, task.auto_class)
+    model = load_model(backbone, config, model_arguments.attention, revision, task.auto_class)
     if hasattr(model.base_model, "start_classes"):
         before = AutoConfig.from_pretrained(backbone, revision=revision)
         # A model of the same family has trained its classes: only others start from their words.

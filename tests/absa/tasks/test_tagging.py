@@ -7,13 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from transformers import AutoTokenizer, BertForTokenClassification
+from transformers import AutoTokenizer, BertForTokenClassification, MPNetConfig, MPNetModel
 
 import absa
 from absa.models import build_config, load_model
 from absa.tasks.arguments import TaggingArguments
 from absa.tasks.collating import NO_LABEL, CollatorOfWords
 from absa.tasks.tagging import Tagging
+from absa.training.arguments import ModelArguments
+from absa.training.run import build
 from modeling_global_context import GlobalContextConfig
 
 CUT = "nice keys and mouse"  # by the most tokens
@@ -178,6 +180,16 @@ def test_a_family_around_an_encoder_has_its_weights(task, arguments, tiny_bert: 
         ValueError, match="model_type=qacg_bert has no model ForTokenClassification: choose one of bert, "
     ):
         load_model(str(tiny_bert), build_config("qacg_bert", str(tiny_bert), {}), "sdpa", auto_class=task.auto_class)
+
+
+def test_attention_of_an_encoder_without_sdpa(task, arguments, tokenizer, tiny_bert: Path, tmp_path: Path):
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24}
+    MPNetModel(MPNetConfig(vocab_size=len(tokenizer), **small)).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    for encoder, expected in ((tmp_path, "eager"), (tiny_bert, "sdpa")):
+        options = {"model_name_or_path": str(encoder), "config_overrides": "lstm_size=12"}
+        model, _ = build(task, ModelArguments(task="tagging", model_type="global_context", **options), arguments)
+        assert model.base_model.encoder.config._attn_implementation == expected
 
 
 def test_a_model_that_knows_no_words_is_refused(task, arguments):
