@@ -294,7 +294,16 @@ BY_NAME = {family.name or family.model_type: family for family in FAMILIES}
 FIRST_OF_A_TASK = {family.auto_class: name for name, family in reversed(BY_NAME.items())}.values()
 
 
-@pytest.fixture(params=BY_NAME.values(), ids=BY_NAME, scope="module")
+LIKE_OTHERS = ("qacg-electra", "qacg-xlm-roberta", "qacg-distilbert")  # in what these tests ask
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(family, id=name, marks=[pytest.mark.slow] if name in LIKE_OTHERS else [])
+        for name, family in BY_NAME.items()
+    ],
+    scope="module",
+)
 def family(request: pytest.FixtureRequest) -> Family:
     return request.param
 

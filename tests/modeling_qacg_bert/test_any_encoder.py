@@ -82,7 +82,12 @@ ENCODERS = {
 NOT_BERTS = {"context_matrix", "context_query", "context_key", "query_gate", "key_gate"}
 
 
-@pytest.fixture(params=ENCODERS)
+LIKE_OTHERS = ("electra", "xlm-roberta")  # BERT's and RoBERTa's attention
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name in LIKE_OTHERS else []) for name in ENCODERS]
+)
 def encoder(request) -> PreTrainedConfig:
     return copy.deepcopy(ENCODERS[request.param])
 

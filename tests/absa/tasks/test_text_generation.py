@@ -190,6 +190,7 @@ def test_scores_are_probabilities(bart: Path):
     assert total == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_given_terms(train):
     """T5, which has no limit of positions."""
     seed = train("t5", "alsc") / "seed-42"
