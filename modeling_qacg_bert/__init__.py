@@ -9,6 +9,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from .configuration_qacg import CGConfig, QACGConfig
 from .configuration_qacg_bert import CGBertConfig, QACGBertConfig
+from .encoding_qacg_bert import encode, encode_together
 from .modeling_qacg import CGForSequenceClassification, CGModel, QACGForSequenceClassification, QACGModel
 from .modeling_qacg_bert import (
     CGBertForSequenceClassification,
@@ -17,7 +18,7 @@ from .modeling_qacg_bert import (
     QACGBertModel,
 )
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
-from .processing_qacg_bert import Contexts, encode, encode_together, written_aspect, written_target, written_text
+from .processing_qacg_bert import Contexts, written_aspect, written_target, written_text
 
 for _config, _model, _classifier in (
     (QACGBertConfig, QACGBertModel, QACGBertForSequenceClassification),

@@ -24,6 +24,10 @@ class ContextFields:
         num_context_layers (`int`, *optional*):
             How many layers, counted from the top, are context-guided; None for all, as in the paper. Those below are
             BERT's own and know no context, so that all contexts of a text share them.
+        context_source (`"id"` or `"text"`, defaults to `"id"`):
+            What the vector of a context is: a row of an embedding, as in the paper; or made from its words, so that a
+            model can be asked about targets and aspects that it was not trained on. `targets` and `aspects` are then
+            those of its training, and there is no embedding.
         auxiliary_sentence (`bool`, defaults to True):
             Whether the input names its context in words behind the text (Sun et al., NAACL 2019), so that inference
             encodes a text as training did.
@@ -59,6 +63,7 @@ class ContextFields:
     aspects: list[str] | None = None
     num_contexts: int | None = None
     num_context_layers: int | None = None
+    context_source: Literal["id", "text"] = "id"
     auxiliary_sentence: bool = True
     symmetric_targets: bool = False
     none_label: str | None = "none"

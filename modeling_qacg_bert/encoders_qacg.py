@@ -71,13 +71,14 @@ def within_window(key_mask: torch.Tensor | None, query: torch.Tensor, window: in
 
 
 class Guide:
-    """Before an attention module is called: adds what guides it to its keyword arguments."""
+    """Before an attention module is called: adds what guides it to its keyword arguments, if there is a context."""
 
     def __init__(self, guidance: Guidance):
         self.guidance = guidance
 
     def __call__(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        context = kwargs["context"]
+        if (context := kwargs.get("context")) is None:
+            return args, kwargs
         hidden_states = args[0] if args else kwargs["hidden_states"]
         of_context = self.guidance.project(hidden_states, context)
         rotary = kwargs.get("position_embeddings")
@@ -88,7 +89,9 @@ class ForEachContext:
     """Before a guided layer above shared ones is called: each text becomes K rows, and so does its mask."""
 
     def __call__(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
-        num_rows = kwargs["context"].embedding.shape[0]
+        if (context := kwargs.get("context")) is None:
+            return args, kwargs
+        num_rows = context.embedding.shape[0]
         masks = {name: for_each_row(mask, num_rows) for name, mask in kwargs.items() if name == "attention_mask"}
         return tuple(for_each_row(value, num_rows) for value in args), {**kwargs, **masks}
 

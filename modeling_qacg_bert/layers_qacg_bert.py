@@ -19,6 +19,7 @@ from .attention_qacg_bert import (
     quasi_gate,
 )
 from .configuration_qacg_bert import ContextFields, ContextGuidedBertConfig
+from .contexts_qacg_bert import ContextEmbedding
 
 
 class ContextLinear(nn.Linear):
@@ -27,50 +28,6 @@ class ContextLinear(nn.Linear):
 
 class GateLinear(ContextLinear):
     """A linear layer of a gate; its weights start at N(0, σ²) of `gate_initializer_range`."""
-
-
-class ContextEmbedding(nn.Embedding):
-    """One trainable vector for each (target, aspect) context (section 3.6)."""
-
-    def forward(self, context_ids: torch.Tensor | None, batch_size: int) -> torch.Tensor:
-        """
-        Args:
-            context_ids: integers in [0, num_contexts), (B,) or (B, K).
-            batch_size: B of the texts.
-        Returns:
-            (B, H) or (B, K, H)
-        Raises:
-            ValueError: if the ids are missing, of another shape or type, or out of range.
-            torch.AcceleratorError: if an id is out of range on a CUDA device, which would have to stop at every step
-                for the error above. This one comes when the device is next waited for, at the latest where an output
-                is read, and ends its use by this process, as for token ids; the reason is on standard error.
-        """
-        if context_ids is None:
-            raise ValueError(
-                'context_ids is missing: for texts use pipeline("aspect-sentiment", model=..., '
-                f"trust_remote_code=True); or pass a tensor of {self._allowed(batch_size)}"
-            )
-        if context_ids.dim() not in (1, 2) or context_ids.shape[0] != batch_size or 0 in context_ids.shape[1:]:
-            raise ValueError(f"context_ids has shape {tuple(context_ids.shape)}: pass {self._allowed(batch_size)}")
-        if context_ids.dtype not in (torch.int64, torch.int32):
-            raise ValueError(f"context_ids has dtype {context_ids.dtype}: pass {self._allowed(batch_size)}")
-        if torch.compiler.is_compiling() or context_ids.is_meta:
-            return super().forward(context_ids)
-        out_of_range = (context_ids < 0) | (context_ids >= self.num_embeddings)
-        if context_ids.is_cuda:
-            torch._assert_async(~out_of_range.any(), f"context_ids out of range: pass 0 to {self.num_embeddings - 1}")
-        elif out_of_range.any():
-            unknown = context_ids[out_of_range].unique().tolist()
-            raise ValueError(f"context_ids holds {unknown}: pass {self._allowed(batch_size)}")
-        return super().forward(context_ids)
-
-    def _allowed(self, batch_size: int) -> str:
-        # Only for an error: torch.compile would compile anew for each batch size that is written in words.
-        numbers = f"integers from 0 to {self.num_embeddings - 1}"
-        return (
-            f"{numbers}, one for each of the {batch_size} texts, shape ({batch_size},), or K for each, shape "
-            f"({batch_size}, K), dtype torch.int64"
-        )
 
 
 def init_of_context(module: ContextLinear | ContextEmbedding, config: ContextFields):
@@ -186,7 +143,7 @@ class SharedSelfAttention(nn.Module):
 
 
 class ContextGuidedSelfAttention(SharedSelfAttention):
-    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'."""
+    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'; without context, BERT's."""
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__(config)
@@ -200,12 +157,14 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
     def forward(
         self,
         hidden_states: torch.Tensor,
-        context_embedding: torch.Tensor,
+        context_embedding: torch.Tensor | None,
         key_mask: torch.Tensor | None,
         output_attentions: bool,
         first_token_only: bool,
     ) -> tuple[torch.Tensor, tuple[torch.Tensor, ...] | None]:
         """(B, n, H), context_embedding (B, K, H), key_mask (B·K, 1, 1, n) -> (B·K, n or 1, H), the weights"""
+        if context_embedding is None:
+            return super().forward(hidden_states, None, key_mask, output_attentions, first_token_only)
         projected = self._project(hidden_states, context_embedding)
         if first_token_only:
             rows = {name: getattr(projected, name)[:, :, :1] for name in self.of_query_positions}

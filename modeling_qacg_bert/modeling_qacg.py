@@ -18,9 +18,10 @@ from transformers.modeling_utils import PreTrainedModel
 from transformers.utils.generic import can_return_tuple
 
 from .configuration_qacg import CGConfig, ContextGuidedConfig, QACGConfig
+from .contexts_qacg_bert import ContextEmbedding, ToldContexts
 from .encoders_qacg import attach, run
 from .guidance_qacg import GUIDANCE, Context
-from .layers_qacg_bert import ContextEmbedding, ContextLinear, for_each_context, init_of_context, is_known_to_be_full
+from .layers_qacg_bert import ContextLinear, for_each_context, init_of_context, is_known_to_be_full
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
 
 OF_THE_FILE = ("cache_dir", "force_download", "local_files_only", "proxies", "revision", "subfolder", "token")
@@ -128,7 +129,7 @@ class GuidedPreTrainedModel(PreTrainedModel):
             super()._init_weights(module)
 
 
-class GuidedModel(GuidedPreTrainedModel):
+class GuidedModel(ToldContexts, GuidedPreTrainedModel):
     """An encoder with context-guided attention in every layer, or in the upper `num_context_layers`."""
 
     def __init__(self, config: ContextGuidedConfig):
@@ -139,7 +140,7 @@ class GuidedModel(GuidedPreTrainedModel):
             )
         self.encoder = AutoModel.from_config(config.encoder_config)
         self.encoder_inputs = frozenset(signature(self.encoder.forward).parameters)
-        self.context_embeddings = ContextEmbedding(config.num_contexts, config.hidden_size)
+        self.make_contexts()
         num_guided = config.num_hidden_layers - config.num_shared_layers
         self.guidance = nn.ModuleList([GUIDANCE[config.model_type](config) for _ in range(num_guided)])
         if getattr(self.encoder, "pooler", None) is None:
@@ -158,6 +159,9 @@ class GuidedModel(GuidedPreTrainedModel):
     def set_input_embeddings(self, value: nn.Embedding):
         self.encoder.set_input_embeddings(value)
 
+    def states_of_contexts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+
     @can_return_tuple
     def forward(
         self,
@@ -169,6 +173,9 @@ class GuidedModel(GuidedPreTrainedModel):
         inputs_embeds: torch.Tensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
+        context_input_ids: torch.Tensor | None = None,
+        context_attention_mask: torch.Tensor | None = None,
+        context_embeds: torch.Tensor | None = None,
     ) -> BaseModelOutputWithPooling:
         r"""
         Args:
@@ -180,6 +187,7 @@ class GuidedModel(GuidedPreTrainedModel):
             inputs_embeds: word embeddings instead of `input_ids`, (B, n, H).
             output_attentions: whether to return the softmax attention's weights, of encoders that return them.
             output_hidden_states: whether to return the states of all layers.
+            context_input_ids, context_attention_mask, context_embeds: contexts in words, as of `QACGBertModel`.
 
         Returns:
             `last_hidden_state` (B, n, H) and `pooler_output` (B, H); with several contexts there is a K behind each B,
@@ -192,7 +200,9 @@ class GuidedModel(GuidedPreTrainedModel):
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("pass exactly one of input_ids and inputs_embeds")
         batch_size = (input_ids if input_ids is not None else inputs_embeds).shape[0]
-        embedding = self.context_embeddings(context_ids, batch_size)  # (B, H) or (B, K, H)
+        embedding = self.contexts_of_texts(
+            batch_size, context_ids, context_input_ids, context_attention_mask, context_embeds
+        )  # (B, H) or (B, K, H)
         texts_and_contexts = embedding.shape[:-1]
         num_contexts = texts_and_contexts[1] if len(texts_and_contexts) == 2 else 1
         inputs = {
@@ -258,6 +268,9 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
         labels: torch.Tensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
+        context_input_ids: torch.Tensor | None = None,
+        context_attention_mask: torch.Tensor | None = None,
+        context_embeds: torch.Tensor | None = None,
     ) -> SequenceClassifierOutput:
         r"""
         Args:
@@ -265,7 +278,7 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
                 there is none; with them `loss` is the mean cross-entropy.
 
         Raises:
-            ValueError: if `labels` has another shape than `context_ids`.
+            ValueError: if `labels` has another shape than there are texts and contexts.
 
         The other arguments and errors are those of the model without a head; `logits` are (B, labels) or (B, K,
         labels).
@@ -279,15 +292,18 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
+            context_input_ids=context_input_ids,
+            context_attention_mask=context_attention_mask,
+            context_embeds=context_embeds,
             return_dict=True,
         )
         logits = self.classifier(self.dropout(outputs.pooler_output))
         loss = None
         if labels is not None:
-            if labels.shape != context_ids.shape:
+            if labels.shape != logits.shape[:-1]:
                 raise ValueError(
-                    f"labels has shape {tuple(labels.shape)}: pass one for each of the context_ids, shape "
-                    f"{tuple(context_ids.shape)}"
+                    f"labels has shape {tuple(labels.shape)}: pass one for each context of each text, shape "
+                    f"{tuple(logits.shape[:-1])}"
                 )
             loss = nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
         return SequenceClassifierOutput(

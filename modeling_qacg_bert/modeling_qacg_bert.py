@@ -17,8 +17,8 @@ from transformers.utils import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from .configuration_qacg_bert import CGBertConfig, ContextGuidedBertConfig, QACGBertConfig
+from .contexts_qacg_bert import ContextEmbedding, ToldContexts
 from .layers_qacg_bert import (
-    ContextEmbedding,
     ContextGuidedEncoder,
     ContextLinear,
     for_each_context,
@@ -121,13 +121,13 @@ class ContextGuidedPreTrainedModel(PreTrainedModel):
             init.zeros_(module.token_type_ids)
 
 
-class ContextGuidedModel(ContextGuidedPreTrainedModel):
+class ContextGuidedModel(ToldContexts, ContextGuidedPreTrainedModel):
     """BERT with context-guided attention in every layer, or in the upper `num_context_layers`."""
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__(config)
         self.embeddings = BertEmbeddings(config)
-        self.context_embeddings = ContextEmbedding(config.num_contexts, config.hidden_size)
+        self.make_contexts()
         self.encoder = ContextGuidedEncoder(config)
         self.pooler = BertPooler(config)
         self.post_init()
@@ -137,6 +137,13 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
 
     def set_input_embeddings(self, value: nn.Embedding):
         self.embeddings.word_embeddings = value
+
+    def states_of_contexts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        key_mask = None if attention_mask is None else attention_mask[:, None, None, :].bool()
+        states = self.embeddings(input_ids=input_ids)
+        for layer in self.encoder.layer:
+            states, _ = layer(states, None, key_mask, False, False)
+        return states
 
     @can_return_tuple
     def forward(
@@ -150,6 +157,9 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
         first_token_only: bool = False,
+        context_input_ids: torch.Tensor | None = None,
+        context_attention_mask: torch.Tensor | None = None,
+        context_embeds: torch.Tensor | None = None,
     ) -> ContextGuidedModelOutput:
         r"""
         Args:
@@ -164,6 +174,11 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             output_hidden_states: whether to return the hidden states of every layer.
             first_token_only: whether the last layer computes what the pooler reads and no more, so that
                 `last_hidden_state` is (B, 1, H). Has no effect where all states or weights are asked for.
+            context_input_ids: with `context_source="text"` the tokens of C contexts in words, (C, m), of which
+                `context_ids` then are the rows.
+            context_attention_mask: 1 at their tokens, 0 at padding, (C, m); None where there is no padding.
+            context_embeds: the vectors of each text's contexts, (B, H) or (B, K, H), instead of all three:
+                `embed_contexts` gives those of contexts in words, once for any number of texts.
 
         Raises:
             ValueError: if not exactly one of `input_ids` and `inputs_embeds` is given, or the shape of
@@ -175,7 +190,7 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
         if num_tokens > self.config.max_position_embeddings:
             raise ValueError(
                 f"{num_tokens} tokens, but max_position_embeddings={self.config.max_position_embeddings}: truncate "
-                "the text (`encode` of processing_qacg_bert does)"
+                "the text (`encode` of encoding_qacg_bert does)"
             )
         if attention_mask is not None and attention_mask.shape != (batch_size, num_tokens):
             raise ValueError(
@@ -187,7 +202,9 @@ class ContextGuidedModel(ContextGuidedPreTrainedModel):
             self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
         )
 
-        context_embedding = self.context_embeddings(context_ids, batch_size)  # (B, H) or (B, K, H)
+        context_embedding = self.contexts_of_texts(
+            batch_size, context_ids, context_input_ids, context_attention_mask, context_embeds
+        )  # (B, H) or (B, K, H)
         texts_and_contexts = context_embedding.shape[:-1]
         if len(texts_and_contexts) == 1:
             context_embedding = context_embedding[:, None]
@@ -271,6 +288,9 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
         labels: torch.Tensor | None = None,
         output_attentions: bool | None = None,
         output_hidden_states: bool | None = None,
+        context_input_ids: torch.Tensor | None = None,
+        context_attention_mask: torch.Tensor | None = None,
+        context_embeds: torch.Tensor | None = None,
     ) -> ContextGuidedClassifierOutput:
         r"""
         Args:
@@ -278,7 +298,7 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
                 there is none; with them `loss` is the mean cross-entropy.
 
         Raises:
-            ValueError: if `labels` has another shape than `context_ids`.
+            ValueError: if `labels` has another shape than there are texts and contexts.
 
         The other arguments and errors are those of the model without a head.
         """
@@ -291,16 +311,19 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
             inputs_embeds=inputs_embeds,
             output_attentions=output_attentions,
             output_hidden_states=output_hidden_states,
+            context_input_ids=context_input_ids,
+            context_attention_mask=context_attention_mask,
+            context_embeds=context_embeds,
             first_token_only=True,
             return_dict=True,
         )
         logits = self.classifier(self.dropout(outputs.pooler_output))
         loss = None
         if labels is not None:
-            if labels.shape != context_ids.shape:
+            if labels.shape != logits.shape[:-1]:
                 raise ValueError(
-                    f"labels has shape {tuple(labels.shape)}: pass one for each of the context_ids, shape "
-                    f"{tuple(context_ids.shape)}"
+                    f"labels has shape {tuple(labels.shape)}: pass one for each context of each text, shape "
+                    f"{tuple(logits.shape[:-1])}"
                 )
             loss = nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
         return ContextGuidedClassifierOutput(

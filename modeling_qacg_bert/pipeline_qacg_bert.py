@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import torch
@@ -11,16 +11,10 @@ from torch.utils.data import Dataset
 from transformers import Pipeline
 from transformers.utils import logging
 
+from .contexts_qacg_bert import vectors_of
+from .encoding_qacg_bert import TOKENS, encode, encode_together
 from .names_qacg_bert import OwnNames
-from .processing_qacg_bert import (
-    TOKENS,
-    Contexts,
-    encode,
-    encode_together,
-    is_readable,
-    is_within,
-    occurrence,
-)
+from .processing_qacg_bert import NO_ASPECT, NO_TARGET, Contexts, is_readable, is_within, occurrence
 from .questions_qacg_bert import Asked, Question, batches, check_names, listed, question_of, shorten, shown, windows
 from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
 from .sentences_qacg_bert import passages, sentences
@@ -59,8 +53,10 @@ class AspectSentimentPipeline(Pipeline):
 
     Parameters, at construction or in a call:
         targets: names of the targets to ask about (default: all), asked where they occur in the text; or the user's
-            own names for them, {"Camden": "LOCATION1"}, see `OwnNames`.
-        aspects: names of the aspects to ask about (default: all).
+            own names for them, {"Camden": "LOCATION1"}, see `OwnNames`. With `context_source="text"` any words, such
+            as ["fish"]; and a text that names no target is asked about without one, if none is given here.
+        aspects: names of the aspects to ask about (default: all). With `context_source="text"` any words, such as
+            ["noise at night"].
         split_sentences: whether each sentence of a text is asked about apart, for texts that are longer than the
             model reads. A sentence that names no target ("It is far too expensive.") is read and answered together
             with those since the last one that does, and those before the first with that; `truncated` is said of
@@ -82,6 +78,7 @@ class AspectSentimentPipeline(Pipeline):
         sentiment: P(label | present) of every label but the `none_label`.
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
+        in_training: of a model with `context_source="text"`: whether the aspect was in its training.
         start, end: with `split_sentences`, what the answer is about: text[start:end], one sentence or several.
         words: with `explain`, the words that were read: `word`, which is text[start:end], `start`, `end`, `relevance`.
             Relevance is that of the word's tokens, in which the most relevant of the text has 1 or -1. With
@@ -118,9 +115,9 @@ class AspectSentimentPipeline(Pipeline):
             check_names("targets", given["targets"].values(), contexts.targets)
             given["targets"] = OwnNames(given["targets"])
         elif "targets" in given:
-            check_names("targets", given["targets"], contexts.targets)
+            check_names("targets", given["targets"], None if contexts.is_open else contexts.targets)
         if "aspects" in given:
-            check_names("aspects", given["aspects"], contexts.aspects)
+            check_names("aspects", given["aspects"], None if contexts.is_open else contexts.aspects)
         threshold = given.get("abstain_below", 0.0)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
             raise ValueError(f"abstain_below={shorten(repr(threshold))}: give a probability, from 0 to 1")
@@ -201,6 +198,8 @@ class AspectSentimentPipeline(Pipeline):
         except ValueError as error:
             raise ValueError(f"input {number}: {error}") from error
         asked_aspects = [aspect for aspect in contexts.aspects if aspects is None or aspect in aspects]
+        if contexts.is_open and aspects is not None:
+            asked_aspects = list(dict.fromkeys(aspects))
         questions = [
             Question(text, target, aspect, name, part, names, span)
             for text, target, name, part, span in about
@@ -213,7 +212,11 @@ class AspectSentimentPipeline(Pipeline):
         if isinstance(targets, OwnNames):
             return [(targets.text_about(name, text), targets.targets[name], name) for name in targets.in_text(text)]
         contexts = Contexts.from_config(self.model.config)
+        if targets is not None:
+            contexts = contexts.including(targets, ())
         found = dict.fromkeys(target for target, _ in contexts.in_text(text))
+        if contexts.is_open and targets is None:
+            found = found or [NO_TARGET]
         return [(text, target, target) for target in found if targets is None or target in targets]
 
     def _passages(self, text: str, names: OwnNames | None) -> list[tuple[int, int]]:
@@ -235,7 +238,7 @@ class AspectSentimentPipeline(Pipeline):
         known = list(Contexts.from_config(self.model.config).targets if known is None else known)
         if not without_target or any_question or not known:
             return
-        if isinstance(targets, OwnNames):
+        if isinstance(targets, OwnNames) or Contexts.from_config(self.model.config).is_open:
             remedy = "give them as they are written in the texts"
         else:
             remedy = f'map the names in your texts to them, targets={{"Camden": "{known[0]}"}}'
@@ -275,7 +278,12 @@ class AspectSentimentPipeline(Pipeline):
     def _answer(self, questions: list[Question], batch_size: int, **of_answers) -> list[dict]:
         """All answers to some questions, in order."""
         config = self.model.config
-        rows, numbers = self._encode(questions)
+        asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
+        contexts = Contexts.from_config(config).including(*asked[1:])
+        rows, numbers = self._encode(contexts, *asked)
+        reads_contexts = config.model_type != "bert"  # the baseline reads its context in the text alone
+        if reads_contexts and contexts.is_open:
+            vectors = vectors_of(self.model, self.tokenizer, contexts, chain.from_iterable(rows["context_ids"]))
         logits = torch.empty(len(questions), config.num_labels)
         read = [None] * len(questions)  # how far the text of each, None for all of it
         for own, of_row in zip(numbers, rows["read"], strict=True):
@@ -285,9 +293,12 @@ class AspectSentimentPipeline(Pipeline):
         for batch in batches(rows, batch_size):
             inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
             inputs = self.tokenizer.pad(inputs, return_tensors="pt")
-            if config.model_type != "bert":  # the baseline reads its context in the text alone
-                ids = [torch.tensor(rows["context_ids"][row][part]) for row, part in batch]
-                inputs["context_ids"] = pad_sequence(ids, batch_first=True)  # with contexts no one looks at
+            if reads_contexts:
+                ids = [rows["context_ids"][row][part] for row, part in batch]
+                name, told = "context_ids", map(torch.tensor, ids)
+                if contexts.is_open:
+                    name, told = "context_embeds", (torch.stack([vectors[number] for number in own]) for own in ids)
+                inputs[name] = pad_sequence(list(told), batch_first=True)  # with contexts no one looks at
             answers = self.forward(inputs).reshape(len(batch), -1, config.num_labels)
             for (row, part), answer in zip(batch, answers, strict=True):
                 own = numbers[row][part]
@@ -299,21 +310,19 @@ class AspectSentimentPipeline(Pipeline):
             )
         return self.postprocess({"questions": questions, "logits": logits, "read": read}, **of_answers)
 
-    def _encode(self, questions: list[Question]) -> tuple[dict[str, list], list[list[int]]]:
-        """Rows with lists of context ids, and the numbers of each row's questions.
+    def _encode(self, contexts: Contexts, *asked: list[str]) -> tuple[dict[str, list], list[list[int]]]:
+        """Rows with lists of context ids, and the numbers of each row's questions, which are texts, targets, aspects.
 
         A text whose contexts the model reads from their ids alone is one row for all of them, or for all of a target.
         """
         config = self.model.config
-        contexts = Contexts.from_config(config)
-        asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
         max_length = min(config.max_position_embeddings, self.tokenizer.model_max_length)
         options = {"max_length": max_length, "mark_read": True}
         if config.model_type != "bert" and not config.auxiliary_sentence:
             return encode_together(self.tokenizer, contexts, *asked, **options)
         rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
         rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]
-        return rows, [[number] for number in range(len(questions))]
+        return rows, [[number] for number in range(len(asked[0]))]
 
     def _explain(self, answered: list[tuple[Question, dict]], batch_size: int, method: str):
         """Puts the words of each question's text, with what explains the answer, into it."""
@@ -368,6 +377,8 @@ class AspectSentimentPipeline(Pipeline):
                     "truncated": read is not None,
                 }
             )
+            if contexts.is_open:
+                answers[-1]["in_training"] = question.aspect in (NO_ASPECT, *contexts.aspects)
             if question.span is not None:
                 answers[-1]["start"], answers[-1]["end"] = question.span
         return answers

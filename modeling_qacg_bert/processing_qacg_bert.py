@@ -1,13 +1,13 @@
-"""Contexts: (target, aspect) <-> id, how they are written for the model, and the encoding of texts with contexts."""
+"""Contexts: (target, aspect) <-> id, and how texts and contexts are written for the model."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-TOKENS = ("input_ids", "token_type_ids", "attention_mask")  # what a tokenizer gives of a text
 NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
+NO_ASPECT = ""  # the aspect of a question about a target as such
 PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 BLANKS = re.compile(r"\s+")
@@ -18,9 +18,6 @@ UNSPACED = (
     r"\uac00-\ud7af\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff"
 )
 UNSPACED_FIRST, UNSPACED_LAST = re.compile(f"[{UNSPACED}]"), re.compile(f"[{UNSPACED}]\\Z")
-# Of a text only so many characters for each token are looked at: the memory of a tokenizer grows with all it is given.
-# A token has some five; none has more, with its blank, but for a word of over 100 letters, which is one unknown token.
-CHARACTERS_A_TOKEN = 101
 NO_EXCHANGE = re.compile("(?!)"), str  # finds nothing
 
 
@@ -32,11 +29,13 @@ class Contexts:
         targets: names of the targets; empty where the task has none.
         aspects: names of the aspects.
         symmetric_targets: whether the model is asked about the first target only, see `as_read`.
+        is_open: whether the model reads contexts in words, so that these are only the ones of its training.
     """
 
     targets: tuple[str, ...]
     aspects: tuple[str, ...]
     symmetric_targets: bool = False
+    is_open: bool = False
 
     def __post_init__(self):
         if not self.aspects:
@@ -52,15 +51,32 @@ class Contexts:
         Raises:
             ValueError: if the configuration names no aspects.
         """
-        aspects = getattr(config, "aspects", None)
+        is_open = getattr(config, "context_source", "id") == "text"
+        aspects = getattr(config, "aspects", None) or ([NO_ASPECT] if is_open else None)
         if not aspects:
             raise ValueError(
                 f"the configuration of this {config.model_type} names no aspects: set config.targets and "
                 "config.aspects to the names its context ids stand for"
             )
-        return cls(
-            tuple(getattr(config, "targets", None) or ()), tuple(aspects), getattr(config, "symmetric_targets", False)
-        )
+        targets = tuple(getattr(config, "targets", None) or ())
+        return cls(targets, tuple(aspects), getattr(config, "symmetric_targets", False), is_open)
+
+    def including(self, targets: Iterable[str | None], aspects: Iterable[str]) -> "Contexts":
+        """These, and of an open model also others, behind them.
+
+        Raises:
+            ValueError: if one is no string.
+        """
+        if not self.is_open:
+            return self
+        new = []
+        for field, known, names in (("target", self.targets, targets), ("aspect", self.aspects, aspects)):
+            names = [name or "" for name in names]
+            if wrong := [name for name in names if not isinstance(name, str)]:
+                raise ValueError(f"{field} {wrong[0]!r}: give words")
+            new.append(tuple(dict.fromkeys([*known, *names])))
+        # What has targets is asked without one as the context that has none.
+        return replace(self, targets=() if new[0] == (NO_TARGET,) else new[0], aspects=new[1])
 
     def __len__(self) -> int:
         return max(1, len(self.targets)) * len(self.aspects)
@@ -81,7 +97,7 @@ class Contexts:
             raise ValueError(f"target {target!r} is unknown: give {known}")
         if aspect not in self.aspects:
             raise ValueError(f"aspect {aspect!r} is unknown: give one of {list(self.aspects)}")
-        number = 0 if self.symmetric_targets else targets.index(target)
+        number = 0 if self._is_read_as_first(target) else targets.index(target)
         return number * len(self.aspects) + self.aspects.index(aspect)
 
     def pair(self, context_id: int) -> tuple[str, str]:
@@ -102,13 +118,17 @@ class Contexts:
         `("LOCATION1 is dearer than LOCATION2", "LOCATION2")` -> `("LOCATION2 is dearer than LOCATION1", "LOCATION1")`
         """
         pattern, replacement = self.exchange(target)
-        return pattern.sub(replacement, text), self.targets[0] if self.symmetric_targets and target else target
+        return pattern.sub(replacement, text), self.targets[0] if self._is_read_as_first(target) else target
 
     def exchange(self, target: str | None) -> tuple[re.Pattern, Callable[[re.Match], str]]:
         """What to replace, and by what, in a text that is read as one about this target."""
-        if not self.symmetric_targets or not target or target == self.targets[0]:
+        if not self._is_read_as_first(target) or target == self.targets[0]:
             return NO_EXCHANGE
         return exchange(target, self.targets[0])
+
+    def _is_read_as_first(self, target: str | None) -> bool:
+        # Words of a text, which an open model may be asked about, say what they are: another's name would hide it.
+        return bool(self.symmetric_targets and target and (not self.is_open or PLACEHOLDER.fullmatch(target)))
 
     def in_text(self, text: str) -> list[tuple[str, str]]:
         """The contexts that a text can be asked about: the pairs whose target occurs in it; all, without targets."""
@@ -260,135 +280,3 @@ def words_of(encoding, text: Origins) -> list[Word | None]:
         last = last if start < last.end else Word(start, end)  # the pieces of a placeholder stand for the same
         words[number] = last
     return [None if number is None else words[number] for number in of_tokens]
-
-
-def encode(
-    tokenizer,
-    contexts: Contexts,
-    texts: Sequence[str],
-    targets: Sequence[str | None],
-    aspects: Sequence[str],
-    *,
-    auxiliary_sentence: bool = True,
-    max_length: int = 512,
-    mark_read: bool = False,
-    origins: Sequence[Origins] | None = None,
-) -> dict[str, list]:
-    """Encodes texts with one context each; the same for training and inference.
-
-    Args:
-        tokenizer: a fast BERT tokenizer.
-        contexts: the contexts of the model.
-        texts, targets, aspects: as many of each; row i asks about (targets[i], aspects[i]) of texts[i].
-        auxiliary_sentence: whether the context is written behind the text.
-        max_length: the most tokens of a row. A longer text loses its end, the auxiliary sentence nothing; nor is
-            more looked at than `CHARACTERS_A_TOKEN` for each of them.
-        mark_read: whether to say in `read`, which no model takes, how many characters of a text in writing are read
-            where it loses its end, None where it does not.
-        origins: what the characters of each text stand for, for `words`, which no model takes either.
-    Returns:
-        Lists of as many rows, without padding: `input_ids`, `token_type_ids`, `attention_mask` and `context_ids`. The
-        `words` of a row are, for each token, what `words_of` finds.
-    Raises:
-        ValueError: if a text is no string or has nothing to read, a target or aspect is unknown, the lengths differ
-            or `max_length` leaves no room for the text.
-    """
-    if not len(texts) == len(targets) == len(aspects):
-        raise ValueError(f"{len(texts)} texts, {len(targets)} targets, {len(aspects)} aspects: give as many of each")
-    context_ids = [contexts.id(target, aspect) for target, aspect in zip(targets, aspects, strict=True)]
-    most_characters = CHARACTERS_A_TOKEN * max_length
-    written, is_cut = [], []
-    for row, (text, target) in enumerate(zip(texts, targets, strict=True)):
-        if not isinstance(text, str):
-            raise ValueError(f"text of row {row} is {text!r} ({type(text).__name__}): give a string")
-        if not is_readable(text):
-            raise ValueError(f"text of row {row} is {text!r}: give a text that is not empty")
-        text = written_text(contexts.as_read(text, target)[0])
-        written.append(text[:most_characters])
-        is_cut.append(len(text) > most_characters)
-
-    if auxiliary_sentence:
-        sentences = {pair: contexts.auxiliary_sentence(*pair) for pair in contexts}
-        taken = max(len(tokenizer.tokenize(sentence)) for sentence in sentences.values())
-        taken += tokenizer.num_special_tokens_to_add(pair=True)
-        second = [sentences[contexts.pair(context_id)] for context_id in context_ids]
-    else:
-        taken, second = tokenizer.num_special_tokens_to_add(pair=False), None
-    if max_length <= taken:
-        raise ValueError(
-            f"max_length={max_length} leaves no room for the text: {taken} tokens go to the auxiliary sentence and "
-            f"the special tokens; raise it to at least {taken + 1}"
-        )
-    columns = {name: [] for name in TOKENS}
-    read, words = [], []
-    if written:
-        encoded = tokenizer(
-            written,
-            second,
-            truncation="only_first",
-            max_length=max_length,
-            padding=False,
-            return_token_type_ids=True,
-            return_attention_mask=True,
-        )
-        columns = {name: encoded[name] for name in columns}
-        read = [
-            _last_character(row) if cut or row.overflowing else None
-            for cut, row in zip(is_cut, encoded.encodings, strict=True)
-        ]
-        if origins is not None:
-            in_writing = [
-                written_with_origins(text.replaced(*contexts.exchange(target)))
-                for text, target in zip(origins, targets, strict=True)
-            ]
-            words = [words_of(row, text) for row, text in zip(encoded.encodings, in_writing, strict=True)]
-    marks = {"read": read} if mark_read else {}
-    marks |= {} if origins is None else {"words": words}
-    return {**columns, "context_ids": context_ids, **marks}
-
-
-def _last_character(encoding) -> int:
-    """Where the last token of the first sequence of a `tokenizers.Encoding` ends."""
-    ends = (end for (_, end), sequence in zip(encoding.offsets, encoding.sequence_ids, strict=True) if sequence == 0)
-    return max(ends, default=0)
-
-
-def encode_together(
-    tokenizer,
-    contexts: Contexts,
-    texts: Sequence[str],
-    targets: Sequence[str | None],
-    aspects: Sequence[str],
-    *,
-    max_length: int = 512,
-    mark_read: bool = False,
-) -> tuple[dict[str, list], list[list[int]]]:
-    """Encodes each text once, with all contexts it is asked about: for models without auxiliary sentences.
-
-    Args:
-        As of `encode`.
-    Returns:
-        What `encode` returns, but with a row for each distinct text, in the order they first occur, and a list of
-        context ids in each; and for each of these rows the numbers of the questions, in the order of its context ids.
-        With symmetric targets a text has a row for each target it is asked about.
-    Raises:
-        ValueError: as `encode`.
-    """
-    if not len(texts) == len(targets) == len(aspects):
-        raise ValueError(f"{len(texts)} texts, {len(targets)} targets, {len(aspects)} aspects: give as many of each")
-    by_text = {}
-    for number, (text, target) in enumerate(zip(texts, targets, strict=True)):
-        by_text.setdefault((text, target if contexts.symmetric_targets else None), []).append(number)
-    numbers = list(by_text.values())
-    rows = encode(
-        tokenizer,
-        contexts,
-        [texts[first] for first, *_ in numbers],
-        [targets[first] for first, *_ in numbers],
-        [aspects[first] for first, *_ in numbers],
-        auxiliary_sentence=False,
-        max_length=max_length,
-        mark_read=mark_read,
-    )
-    rows["context_ids"] = [[contexts.id(targets[number], aspects[number]) for number in own] for own in numbers]
-    return rows, numbers

@@ -43,11 +43,11 @@ def question_of(asked: Mapping, contexts: Contexts, names: OwnNames | None, spli
     Raises:
         ValueError: if a key is missing, there is nothing to read or a name is unknown.
     """
-    needed = ("text", "target", "aspect") if contexts.targets else ("text", "aspect")
-    missing = [key for key in needed if key not in asked]
+    needed = ("text", "target", "aspect") if contexts.targets and not contexts.is_open else ("text", "aspect")
+    missing = [key for key in needed if key not in asked and not (contexts.is_open and asked.get("target"))]
     if missing:
         raise ValueError(f"it has the keys {shorten(repr(list(asked)))}, a question needs {', '.join(missing)} too")
-    text, name, aspect = asked["text"], asked.get("target") or "", asked["aspect"]
+    text, name, aspect = asked.get("text"), asked.get("target") or "", asked.get("aspect", "")
     if not isinstance(text, str) or not is_readable(text):
         raise ValueError(f"its text is {shown(text)}: a question needs a text with something to read")
     if not isinstance(name, str) or not isinstance(aspect, str):
@@ -55,7 +55,9 @@ def question_of(asked: Mapping, contexts: Contexts, names: OwnNames | None, spli
     target, source = name, text
     if names is not None and name in names.targets:
         target, text = names.targets[name], names.text_about(name, text)
-    contexts.id(target, aspect)  # for what it raises
+    contexts.including([target], [aspect]).id(target, aspect)  # for what it raises
+    if contexts.is_open and not is_readable(target + aspect):
+        raise ValueError("its target and aspect are empty: a question needs one of them, in words")
     return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
 
 
@@ -67,10 +69,15 @@ def listed(field: str, names: Iterable[str]) -> list[str]:
         raise ValueError(f"{field}={shorten(repr(names))}: give a list of names") from None
 
 
-def check_names(field: str, names: Iterable[str], known: tuple[str, ...]):
+def check_names(field: str, names: Iterable[str], known: tuple[str, ...] | None):
+    """Names are a list, and the model's; None for words of the user's own."""
     if isinstance(names, (str, Mapping)):
         as_list = [names] if isinstance(names, str) else list(names)
         raise ValueError(f"{field}={shorten(repr(names))}: give a list, {shorten(repr(as_list))}")
+    if known is None:
+        if wrong := [name for name in names if not isinstance(name, str) or not is_readable(name)]:
+            raise ValueError(f"{field} has {shown(wrong[0])}: give words")
+        return
     unknown = [name for name in names if name not in known]
     if unknown:
         remedy = f"give some of {list(known)}" if known else "this model has none; leave them out"

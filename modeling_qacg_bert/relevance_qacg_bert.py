@@ -7,7 +7,9 @@ from inspect import signature
 import torch
 from transformers import PreTrainedModel
 
-from .processing_qacg_bert import TOKENS, Contexts, Origins, Word, encode
+from .contexts_qacg_bert import vectors_of
+from .encoding_qacg_bert import TOKENS, encode
+from .processing_qacg_bert import Contexts, Origins, Word
 
 METHODS = ("gradient", "integrated_gradients")
 STEPS = 64  # points of the integral
@@ -68,11 +70,13 @@ def token_relevance(
 def encode_words(
     model: PreTrainedModel, tokenizer, origins: Sequence[Origins], targets: Sequence[str], aspects: Sequence[str]
 ) -> dict[str, list]:
-    """`encode` as the model reads questions, one context each, with the `words` of each text."""
+    """`encode` as the model reads questions, one context each, with the `words` of each text; and of contexts in words
+    the `context_embeds`, (H,)."""
     config = model.config
-    return encode(
+    contexts = Contexts.from_config(config).including(targets, aspects)
+    rows = encode(
         tokenizer,
-        Contexts.from_config(config),
+        contexts,
         [text.text for text in origins],
         targets,
         aspects,
@@ -80,6 +84,10 @@ def encode_words(
         max_length=min(config.max_position_embeddings, tokenizer.model_max_length),
         origins=origins,
     )
+    if contexts.is_open and hasattr(model.base_model, "embed_contexts"):
+        vectors = vectors_of(model, tokenizer, contexts, rows["context_ids"])
+        rows["context_embeds"] = [vectors[context_id] for context_id in rows["context_ids"]]
+    return rows
 
 
 def padded_batches(
@@ -91,7 +99,9 @@ def padded_batches(
         batch = by_length[start : start + batch_size]
         columns = {name: [rows[name][row] for row in batch] for name in TOKENS}
         inputs = tokenizer.pad(columns, return_tensors="pt").to(model.device)
-        if "context_ids" in signature(model.forward).parameters:  # the baseline reads its context in the text alone
+        if "context_embeds" in rows:
+            inputs["context_embeds"] = torch.stack([rows["context_embeds"][row] for row in batch])
+        elif "context_ids" in signature(model.forward).parameters:  # the baseline reads its context in the text alone
             inputs["context_ids"] = torch.tensor([rows["context_ids"][row] for row in batch], device=model.device)
         yield batch, inputs
 

@@ -272,7 +272,7 @@ def test_what_cannot_be_guided(tmp_path: Path):
     with pytest.raises(ValueError, match="a GPT2Model reads from left to right: give an encoder"):
         make(QACGModel, GPT2Config(n_layer=1, n_head=2, n_embd=8, vocab_size=10))
     model = make(CGForSequenceClassification, BertConfig(**BERT), num_labels=2)
-    with pytest.raises(ValueError, match=r"labels has shape \(1, 2\): pass one for each of the context_ids"):
+    with pytest.raises(ValueError, match=r"labels has shape \(1, 2\): pass one for each context of each text"):
         model(torch.tensor([[5, 6]]), context_ids=torch.tensor([0]), labels=torch.tensor([[0, 1]]))
     with pytest.raises(ValueError, match="context_ids is missing"):
         model(torch.tensor([[5, 6]]))

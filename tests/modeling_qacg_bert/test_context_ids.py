@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoTokenizer, pipeline
 
-from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
+from modeling_qacg_bert.contexts_qacg_bert import ContextEmbedding
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_on_a_gpu_ids_are_checked_without_waiting_for_it():
 
 LAST_BATCH = """
 import torch
-from modeling_qacg_bert.layers_qacg_bert import ContextEmbedding
+from modeling_qacg_bert.contexts_qacg_bert import ContextEmbedding
 embedded = ContextEmbedding(8, 4).cuda()(torch.tensor([3, 8]).cuda(), 2)
 print("the outputs are not there yet", flush=True)
 print(embedded.cpu())

@@ -8,7 +8,8 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
-from modeling_qacg_bert.processing_qacg_bert import TOKENS, Origins, Word
+from modeling_qacg_bert.encoding_qacg_bert import TOKENS
+from modeling_qacg_bert.processing_qacg_bert import Origins, Word
 from modeling_qacg_bert.relevance_qacg_bert import attention_of_words, merged, relevance_of_words, token_relevance
 
 CONTEXTS = Contexts(("LOCATION1", "LOCATION2"), ("general", "price", "transit-location", "safety"))

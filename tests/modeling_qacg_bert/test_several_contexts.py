@@ -112,7 +112,7 @@ def test_contexts_without_a_label_do_not_count(kind, make_model, make_batches):
 
 def test_labels_of_another_shape_are_refused(kind, make_model, make_batches):
     together, apart = make_batches()
-    with pytest.raises(ValueError, match=r"labels has shape \(15,\): pass one .* context_ids, shape \(3, 5\)"):
+    with pytest.raises(ValueError, match=r"labels has shape \(15,\): .* context of each text, shape \(3, 5\)"):
         make_model(kind)(**{**together, "labels": apart["labels"]})
 
 
