@@ -9,7 +9,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from .configuration_qacg import CGConfig, QACGConfig
 from .configuration_qacg_bert import CGBertConfig, QACGBertConfig
-from .encoding_qacg_bert import encode, encode_together
+from .encoding_qacg_bert import encode, encode_contexts, encode_together
 from .modeling_qacg import CGForSequenceClassification, CGModel, QACGForSequenceClassification, QACGModel
 from .modeling_qacg_bert import (
     CGBertForSequenceClassification,
@@ -52,6 +52,7 @@ __all__ = [
     "QACGForSequenceClassification",
     "QACGModel",
     "encode",
+    "encode_contexts",
     "encode_together",
     "written_aspect",
     "written_target",

@@ -143,7 +143,7 @@ class SharedSelfAttention(nn.Module):
 
 
 class ContextGuidedSelfAttention(SharedSelfAttention):
-    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'; without context, BERT's."""
+    """The projections that CG-BERT and QACG-BERT share; how they attend is the subclasses'. BERT's without context."""
 
     def __init__(self, config: ContextGuidedBertConfig):
         super().__init__(config)

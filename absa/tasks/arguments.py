@@ -119,6 +119,14 @@ class ClassificationArguments(DataArguments):
             "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
         },
     )
+    context_source: str = field(
+        default="id",
+        metadata={
+            "choices": ["id", "text"],
+            "help": "Contexts as rows of an embedding, or in words: then any aspect can be asked about (default: id; "
+            "text of a mixture).",
+        },
+    )
     class_balanced_sampling: bool = field(
         default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
     )

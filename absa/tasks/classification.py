@@ -26,7 +26,7 @@ from absa.metrics.sentihood import sentihood_scores
 from absa.models import takes
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
-from absa.tasks.collating import CollatorOfTexts
+from absa.tasks.collating import CollatorOfContexts, CollatorOfTexts
 from absa.tasks.english import english_words
 from absa.tasks.rows import (
     PLACES,
@@ -38,11 +38,11 @@ from absa.tasks.rows import (
     names_of,
     write_probabilities,
 )
-from absa.tasks.targets import contexts_of, encode_rows
+from absa.tasks.targets import contexts_of, encode_split
 from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert import Contexts, encode, encode_together, written_text
+from modeling_qacg_bert import Contexts, written_text
 
 logger = logging.getLogger(__name__)
 
@@ -146,10 +146,12 @@ class Classification(Task):
                 f"contexts_together=true with {model_class.__name__}, which takes no context_ids: leave it out, or "
                 "choose a model_type with contexts"
             )
-        if self.contexts is None and (takes_context or not arguments.auxiliary_sentence):
+        in_words = takes_context and arguments.context_source == "text"
+        if self.contexts is None and not in_words and (takes_context or not arguments.auxiliary_sentence):
             raise ValueError(
                 f"targets of {arguments.dataset} are words of the texts, which a model reads as auxiliary sentences: "
-                "give --auxiliary_sentence true and a model_type that takes no context_ids, such as bert or af_lstm"
+                "give --context_source text, or --auxiliary_sentence true and a model_type that takes no context_ids, "
+                "such as bert or af_lstm"
             )
         if arguments.auxiliary_sentence or takes_context:
             return {"": self}
@@ -182,6 +184,7 @@ class Classification(Task):
             auxiliary_sentence=arguments.auxiliary_sentence,
             symmetric_targets=arguments.symmetric_targets,
             none_label=self.none_label,
+            context_source=arguments.context_source,
         )
 
     @staticmethod
@@ -210,33 +213,23 @@ class Classification(Task):
     ) -> Entries:
         """A split as the model of this configuration reads it, without padding; but for training the longest first.
 
-        With `contexts_together` an entry is a text, whose `context_ids` and `labels` are lists; else it is a row.
+        With `contexts_together` an entry is a text, whose `context_ids` and `labels` are lists; else it is a row. A
+        model that reads its contexts in words has their tokens, `context_input_ids`, in place of ids.
         """
         rows = self.splits[split]
         labels = self.gold(split)
-        rows_of = [[number] for number in range(len(labels))]
-        columns = (rows["text"], rows["target"], rows["aspect"])
-        options = {"max_length": tokenizer.model_max_length, "mark_read": True}
+        max_length = tokenizer.model_max_length
         try:
-            if self.contexts is None:
-                features = encode_rows(tokenizer, config, rows, **options)
-                del features["words"]
-            elif arguments.contexts_together:
-                features, rows_of = encode_together(tokenizer, Contexts.from_config(config), *columns, **options)
-                labels = [[labels[number] for number in own] for own in rows_of]
-            else:
-                features = encode(
-                    tokenizer,
-                    Contexts.from_config(config),
-                    *columns,
-                    auxiliary_sentence=config.auxiliary_sentence,
-                    **options,
-                )
+            features, rows_of = encode_split(
+                tokenizer, config, rows, self.contexts is None, arguments.contexts_together, max_length
+            )
         except ValueError as error:
             raise ValueError(f"{split} split: {error}") from error
+        if arguments.contexts_together:
+            labels = [[labels[number] for number in own] for own in rows_of]
         num_truncated = sum(read is not None for read in features.pop("read"))
         if num_truncated:
-            logger.warning("%s: the ends of %d rows are cut at %d tokens", split, num_truncated, options["max_length"])
+            logger.warning("%s: the ends of %d rows are cut at %d tokens", split, num_truncated, max_length)
         dataset = Dataset.from_dict({**features, "labels": labels})
         if split == "train":
             return Entries(dataset, rows_of)
@@ -250,6 +243,7 @@ class Classification(Task):
 
     def trainer_options(self, arguments: ClassificationArguments, tokenizer, training_arguments) -> dict[str, Any]:
         collator = CollatorOfTexts if arguments.contexts_together else DataCollatorWithPadding
+        collator = CollatorOfContexts if arguments.context_source == "text" else collator
         options = {
             "data_collator": collator(tokenizer, pad_to_multiple_of=8 if training_arguments.bf16 else None),
             "balance_labels": arguments.class_balanced_sampling,
@@ -354,6 +348,7 @@ def describe(
     auxiliary_sentence: bool = True,
     symmetric_targets: bool = False,
     none_label: str | None = "none",
+    context_source: str = "id",
 ) -> dict[str, Any]:
     """Fields of a classifier's configuration.
 
@@ -363,8 +358,10 @@ def describe(
         auxiliary_sentence: whether the input names its context in words.
         symmetric_targets: whether a text is read as one about the first target, whichever it is asked about.
         none_label: the label of a text that does not speak of the context; None where there is none.
+        context_source: "text" where the model reads contexts in words.
     """
     return {
+        **({} if context_source == "id" else {"context_source": context_source}),
         "targets": list(contexts.targets) or None if contexts else None,
         "aspects": list(contexts.aspects) if contexts else None,
         "auxiliary_sentence": auxiliary_sentence,

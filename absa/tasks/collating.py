@@ -34,6 +34,29 @@ class CollatorOfTexts(DataCollatorWithPadding):
 
 
 @dataclass
+class CollatorOfContexts(CollatorOfTexts):
+    """The same for rows that have the tokens of a context, or of each of several, in `context_input_ids`.
+
+    A batch has each distinct context once, (C, m), and its rows as `context_ids`. Rows without such tokens (of
+    BERT-pair, which reads contexts behind the text) are padded.
+    """
+
+    def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
+        if "context_input_ids" not in features[0]:
+            return self.padded(list(features))
+        numbers, rows = {}, []
+        for row in features:
+            row = dict(row)
+            asked = row.pop("context_input_ids")
+            is_one = isinstance(asked[0], int)
+            ids = [numbers.setdefault(tuple(context), len(numbers)) for context in ([asked] if is_one else asked)]
+            rows.append({**row, "context_ids": ids[0] if is_one else ids})
+        batch = self.padded(rows) if is_one else super().__call__(rows)
+        contexts = self.tokenizer.pad({"input_ids": list(map(list, numbers))}, return_tensors="pt")
+        return {**batch, **{f"context_{name}": value for name, value in contexts.items()}}
+
+
+@dataclass
 class CollatorOfWords(CollatorOfTexts):
     """The same of `word_mask` and `labels` of each token; padding is on the right, whatever the tokenizer's side."""
 

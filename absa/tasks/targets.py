@@ -1,4 +1,4 @@
-"""Targets that are words of their texts: any words, each in its place."""
+"""Texts with what they are asked about, encoded: contexts of a model, or any words, in their places or not."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from transformers import PreTrainedConfig, PreTrainedTokenizerBase
 
 from absa.tasks.base import Rows
 from absa.tasks.rows import PLACES
-from modeling_qacg_bert import Contexts, encode
+from modeling_qacg_bert import Contexts, encode, encode_contexts, encode_together
 from modeling_qacg_bert.processing_qacg_bert import Origins, Word
 
 
@@ -48,6 +48,51 @@ def encode_rows(
             for token in own:
                 features["token_type_ids"][number][token] = token_type
     return features
+
+
+def encode_split(
+    tokenizer: PreTrainedTokenizerBase,
+    config: PreTrainedConfig,
+    rows: Rows,
+    have_places: bool,
+    together: bool,
+    max_length: int,
+) -> tuple[dict[str, list], list[list[int]]]:
+    """Rows as the model of a configuration reads them.
+
+    Args:
+        have_places: whether the targets are words of the texts.
+        together: whether an entry is a text with all that it is asked about; else it is a row.
+        max_length: the most tokens of a text.
+    Returns:
+        What `encode` returns for each entry; but of a model that reads its contexts in words their tokens,
+        `context_input_ids`, in place of ids. And the numbers of the rows of each entry.
+    Raises:
+        ValueError: as `encode` and `encode_rows`.
+    """
+    columns = (rows["text"], rows["target"], rows["aspect"])
+    options = {"max_length": max_length, "mark_read": True}
+    rows_of = [[number] for number in range(len(rows["text"]))]
+    # A field of the configuration, where the model has contexts; else what the data has said of it.
+    reads_contexts = hasattr(type(config), "context_source") and config.context_source == "text"
+    if have_places and not reads_contexts:
+        features = encode_rows(tokenizer, config, rows, **options)
+        del features["words"]
+        return features, rows_of
+    contexts = Contexts.from_config(config).including(*columns[1:])
+    if together:
+        features, rows_of = encode_together(tokenizer, contexts, *columns, **options)
+    else:
+        features = encode(tokenizer, contexts, *columns, auxiliary_sentence=config.auxiliary_sentence, **options)
+    if reads_contexts:
+        del features["context_ids"]
+        asked = [contexts.id(target, aspect) for target, aspect in zip(*columns[1:], strict=True)]
+        tokens = encode_contexts(tokenizer, contexts, asked, max_length=max_length)
+        of_rows = [tokens[context_id] for context_id in asked]
+        features["context_input_ids"] = (
+            [[of_rows[number] for number in own] for own in rows_of] if together else of_rows
+        )
+    return features, rows_of
 
 
 def tokens_in(words: Sequence[Word | None], start: int, end: int) -> list[int]:
