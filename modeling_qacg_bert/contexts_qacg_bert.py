@@ -102,7 +102,7 @@ class ToldContexts:
         if self.config.context_source == "id":
             if context_input_ids is not None:
                 raise ValueError(
-                    'context_input_ids with context_source="id": this model knows contexts by context_ids'
+                    'context_input_ids with context_source="id": this model takes context_ids alone'
                 )
             return self.context_embeddings(context_ids, batch_size)
         if context_input_ids is None:

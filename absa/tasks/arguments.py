@@ -127,6 +127,13 @@ class ClassificationArguments(DataArguments):
             "text of a mixture).",
         },
     )
+    unseen_aspects: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "Aspects of the test split that training and validation leave out, with context_source=text: how "
+            "well is answered what was not learnt? (default: none)."
+        },
+    )
     class_balanced_sampling: bool = field(
         default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
     )
@@ -136,6 +143,11 @@ class ClassificationArguments(DataArguments):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.unseen_aspects and self.context_source != "text":
+            raise ValueError(
+                f"unseen_aspects={' '.join(self.unseen_aspects)} with context_source=id: a row of an embedding is "
+                "learnt or random; give --context_source text"
+            )
         if self.contexts_together and self.class_balanced_sampling:
             raise ValueError(
                 "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "

@@ -109,8 +109,26 @@ class Classification(Task):
             **held_out if arguments.dataset == "semeval2014" else {},  # whose sentences have a seeded choice of ids
         )
         check_columns(data, arguments, "label")
-        metric = arguments.metric or (arguments.dataset if arguments.dataset in OWN_METRIC else "absa")
-        return make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
+        own_metric = arguments.dataset in OWN_METRIC and not arguments.unseen_aspects  # which needs all aspects
+        metric = arguments.metric or (arguments.dataset if own_metric else "absa")
+        task = make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
+        return task.without_aspects(arguments.unseen_aspects) if arguments.unseen_aspects else task
+
+    def without_aspects(self, unseen: Sequence[str]) -> "Classification":
+        """This, but for the rows of some aspects in all splits other than test.
+
+        Raises:
+            ValueError: if one is no aspect of the data, or none is left.
+        """
+        known = () if self.contexts is None else self.contexts.aspects
+        if wrong := [aspect for aspect in unseen if aspect not in known]:
+            raise ValueError(f"unseen_aspects={wrong[0]}: give some of {', '.join(known) or 'no aspects'}")
+        contexts = replace(self.contexts, aspects=tuple(aspect for aspect in known if aspect not in unseen))
+        splits = dict(self.splits)
+        for name in splits.keys() - {"test"}:
+            rows = splits[name]
+            splits[name] = choose(rows, [i for i, aspect in enumerate(rows["aspect"]) if aspect not in unseen])
+        return replace(self, splits=splits, contexts=contexts)
 
     def overview(self) -> str:
         """How often each label stands in each split, how many rows and texts there are, and the targets and aspects.
