@@ -23,8 +23,8 @@ class DataArguments:
     dataset: str = field(
         default="sentihood",
         metadata={
-            "help": "sentihood, semeval2014, aspect_polarity, custom (own csv/jsonl), or a folder or Hub id of "
-            "parquet files."
+            "help": "sentihood, semeval2014, semeval2015, semeval2016, aspect_polarity, mams, custom (own csv/jsonl), "
+            "or a folder or Hub id of parquet files."
         },
     )
     data_dir: str | None = field(
@@ -66,11 +66,16 @@ class ClassificationArguments(DataArguments):
     """Which data, and how it is shown to the model."""
 
     task: ClassVar[str] = "classification"
-    datasets: ClassVar[tuple[str, ...]] = ("sentihood", "semeval2014", "aspect_polarity", "custom")
+    datasets: ClassVar[tuple[str, ...]] = (
+        *("sentihood", "semeval2014", "semeval2015", "semeval2016", "aspect_polarity", "mams", "custom"),
+    )
 
     data_config: str | None = field(
         default=None,
-        metadata={"help": "laptops_terms, restaurants_terms or restaurants_categories of aspect_polarity."},
+        metadata={
+            "help": "laptops_terms, restaurants_terms or restaurants_categories of aspect_polarity; restaurants "
+            "(default) or laptops of semeval2015 and semeval2016; category_rows (default) or term_rows of mams."
+        },
     )
     dev_split: str | None = field(
         default=None,
@@ -128,6 +133,8 @@ class ClassificationArguments(DataArguments):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.dataset == "mams":
+            self.data_config = self.data_config or "category_rows"
         if self.contexts_together and self.class_balanced_sampling:
             raise ValueError(
                 "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
