@@ -1,5 +1,5 @@
-"""Sentences in the XML formats of SemEval: with aspect terms and categories, as in 2014 Task 4 and in others' files, or
-in reviews with opinions, as in 2015 Task 12 and 2016 Task 5.
+"""Sentences in the XML formats of SemEval: with aspect terms and categories, as in 2014 Task 4 and in MAMS, or in
+reviews with opinions, as in 2015 Task 12 and 2016 Task 5.
 """
 
 import re
