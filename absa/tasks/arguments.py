@@ -133,8 +133,6 @@ class ClassificationArguments(DataArguments):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.dataset == "mams":
-            self.data_config = self.data_config or "category_rows"
         if self.contexts_together and self.class_balanced_sampling:
             raise ValueError(
                 "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "
@@ -150,6 +148,8 @@ class ClassificationArguments(DataArguments):
                 "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
                 "balanced; leave one out"
             )
+        if self.dataset == "mams":
+            self.data_config = self.data_config or "category_rows"
 
 
 @dataclass
