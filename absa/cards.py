@@ -40,6 +40,11 @@ ENGLISH = {  # by the arguments dataset and data_config
     "aspect_polarity/laptops_terms": "SemEval-2014 Task 4, aspect terms of laptops",
     "aspect_polarity/restaurants_terms": "SemEval-2014 Task 4, aspect terms of restaurants",
     "aspect_polarity/restaurants_categories": "SemEval-2014 Task 4, aspect categories of restaurants",
+    **{
+        f"semeval{year}{config}": f"SemEval-{year} Task {number}, {domain}"
+        for year, number in ((2015, 12), (2016, 5))
+        for config, domain in (("", "restaurants"), ("/restaurants", "restaurants"), ("/laptops", "laptops"))
+    },
     **{f"e2e_absa/{name}": f"E2E-ABSA, {name}" for name in ("laptop14", "rest14", "rest15", "rest16")},
     **{f"aste_v2/{name}": f"ASTE-Data-V2, {name}" for name in ("14lap", "14res", "15res", "16res")},
     **{
@@ -48,6 +53,8 @@ ENGLISH = {  # by the arguments dataset and data_config
         for name in ("14lap", "14res", "15res", "16res")
     },
     **{f"mams/{name}": f"MAMS, {name}" for name in ("terms", "categories")},
+    "mams/term_rows": "MAMS, aspect terms",
+    "mams/category_rows": "MAMS, aspect categories",
     "conll/wnut17": "WNUT-17",
     "conll/conll2003": "CoNLL-2003",
     "conllu": "the English Web Treebank (Universal Dependencies)",

@@ -16,6 +16,8 @@ HOMES = {
     "E2EABSA": ".e2e_absa.e2e_absa",
     "MAMS": ".mams.mams",
     "SemEval2014": ".semeval2014.semeval2014",
+    "SemEval2015": ".semeval2016.semeval2016",
+    "SemEval2016": ".semeval2016.semeval2016",
     "SentiHood": ".sentihood.sentihood",
     "export_parquet": ".parquet",
     "load_absa_dataset": ".loading",

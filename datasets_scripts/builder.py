@@ -13,6 +13,8 @@ from .source_files import files_in, quoted
 from .splits import drop_shared_texts
 
 TEXT = datasets.Value("string")
+PLACES = {"target_start": datasets.Value("int32"), "target_end": datasets.Value("int32")}
+"""Columns of rows whose target stands at `text[target_start:target_end]`; null where it does not."""
 
 
 @dataclass

@@ -14,12 +14,15 @@ from .e2e_absa.e2e_absa import E2EABSA
 from .mams.mams import MAMS
 from .parquet import load_parquet
 from .semeval2014.semeval2014 import SemEval2014
+from .semeval2016.semeval2016 import SemEval2015, SemEval2016
 from .sentihood.sentihood import SentiHood
 from .source_files import quoted
 
 BUILDERS = {  # and the options that each takes
     "sentihood": (SentiHood, ("data_dir", "deduplicate")),
     "semeval2014": (SemEval2014, ("data_dir", "deduplicate", "validation_fraction", "validation_seed", "version")),
+    "semeval2015": (SemEval2015, ("config_name", "data_dir", "deduplicate")),
+    "semeval2016": (SemEval2016, ("config_name", "data_dir", "deduplicate")),
     "aspect_polarity": (AspectPolarity, ("config_name", "data_dir", "deduplicate", "dev_split", "dev_seed", "labels")),
     "custom": (CustomABSA, ("data_dir", "data_files", "deduplicate", "absent_label")),
     "e2e_absa": (E2EABSA, ("config_name", "data_dir", "deduplicate", "scheme", "conversion")),
@@ -44,19 +47,20 @@ def load_absa_dataset(
     texts with tuples.
 
     Args:
-        name: "sentihood", "semeval2014", "aspect_polarity" or "custom", see `SentiHood`, `SemEval2014`,
-            `AspectPolarity` (whose rows have target_start and target_end too), `CustomABSA`; or a folder of parquet
-            files or the id ("owner/name") of a Hub data set with these five columns, of which aspect and label are
-            ClassLabels (`export_parquet` writes such a folder), or with the four or the five below. Other columns of
-            theirs are left out.
+        name: "sentihood", "semeval2014", "semeval2015", "semeval2016", "aspect_polarity" or "custom", see
+            `SentiHood`, `SemEval2014`, `SemEval2015`, `SemEval2016`, `AspectPolarity` (whose rows have target_start
+            and target_end too), `CustomABSA`; or a folder of parquet files or the id ("owner/name") of a Hub data set
+            with these five columns, of which aspect and label are ClassLabels (`export_parquet` writes such a folder),
+            or with the four or the five below. Other columns of theirs are left out.
             "e2e_absa", "conll" or "conllu", see `E2EABSA`, `CoNLL`, `CoNLLU`, have rows of (id, text, tokens, tags),
             one per sentence: tokens are strings, tags a ClassLabel for each token.
             "aste_v2", "bartabsa" or "mams", see `ASTEV2`, `BARTABSA`, `MAMS`, have rows of (id, text, words, offsets,
-            tuples), one per sentence, see `TuplesBuilder`.
-        config_name: which data set of aspect_polarity ("laptops_terms", "restaurants_terms",
-            "restaurants_categories"), of e2e_absa ("laptop14", "rest14", "rest15", "rest16"), of conll ("wnut17",
-            "conll2003", "weibo", "columns"), of conllu ("en_ewt", the default), of aste_v2 ("14lap", "14res", "15res",
-            "16res", "own"), of bartabsa ("penga_14lap" and so on) or of mams ("terms", "categories").
+            tuples), one per sentence, see `TuplesBuilder`; "mams" has configurations of rows of the first kind, too.
+        config_name: which data set of semeval2015 and semeval2016 ("restaurants", the default, "laptops"), of
+            aspect_polarity ("laptops_terms", "restaurants_terms", "restaurants_categories"), of e2e_absa ("laptop14",
+            "rest14", "rest15", "rest16"), of conll ("wnut17", "conll2003", "weibo", "columns"), of conllu ("en_ewt",
+            the default), of aste_v2 ("14lap", "14res", "15res", "16res", "own"), of bartabsa ("penga_14lap" and so
+            on) or of mams ("terms", "categories", and with rows "term_rows", "category_rows").
         cache_dir: where rows are cached, default that of `datasets`.
         **options: those of the builder; None and False stand for its default.
             data_dir: folder of the source files (all builders).

@@ -1,6 +1,9 @@
-"""Sentences with aspect terms and categories in the XML format of SemEval-2014 Task 4, which others use too."""
+"""Sentences in the XML formats of SemEval: with aspect terms and categories, as in 2014 Task 4 and in MAMS, or in
+reviews with opinions, as in 2015 Task 12 and 2016 Task 5.
+"""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from lxml import etree
@@ -13,7 +16,16 @@ CHILDREN = {
     "aspectTerms": ("aspectTerm",),
     "aspectCategories": ("aspectCategory",),
 }
+CHILDREN_OF_REVIEWS = {
+    "Reviews": ("Review",),
+    "Review": ("sentences",),
+    "sentences": ("sentence",),
+    "sentence": ("text", "Opinions"),
+    "Opinions": ("Opinion",),
+}
 POLARITIES = ("positive", "neutral", "negative", "conflict")
+CATEGORY = re.compile("[A-Z_]+#[A-Z_]+")  # entity and attribute
+OUT_OF_SCOPE = ("TRUE", "NULL")  # NULL stands once, in 2015, and the same sentence has TRUE in 2016
 
 
 def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) -> list[dict]:
@@ -27,19 +39,40 @@ def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) 
         ValueError: the file is not in the format, or has another category. Names the file, line, field and value.
     """
     name, root = str(file), read_root(file, "sentences", "sentence")
-    # What is misspelt would count as not annotated.
-    for parent in root.iter():
-        known = CHILDREN.get(parent.tag, ())
-        for child in parent:
-            if child.tag not in known:
-                remedy = (
-                    f"is no element of <{parent.tag}>, which has {', '.join(known) or 'none'}; correct or remove it"
-                )
-                raise value_error(_place(name, child), child.tag, remedy)
+    _check_children(name, root, CHILDREN)
     if not own_ids:
         for number, element in enumerate(root):
             element.set("id", str(number))
     return with_own_ids((_place(name, element), _read_sentence(name, element, categories)) for element in root)
+
+
+def read_opinions(file: Path) -> list[dict]:
+    """Sentences of a file of reviews: dicts with id, text, is_out_of_scope and opinions.
+
+    opinions are dicts with category and polarity, in the order of the file; a category may have several. A sentence
+    that is out of scope has none.
+
+    Raises:
+        ValueError: the file is not in the format. Names the file, line, field and value.
+    """
+    name, root = str(file), read_root(file, "Reviews", "Review")
+    _check_children(name, root, CHILDREN_OF_REVIEWS)
+    elements = root.iterfind("Review/sentences/sentence")
+    return with_own_ids((_place(name, element), _read_opinions(name, element)) for element in elements)
+
+
+def category_rows(sentence: Mapping, label_of: Mapping[str, str], aspects: Iterable[str]) -> Iterator[dict]:
+    """A row without target for each aspect; its label is "none" where `label_of` has none."""
+    for aspect in aspects:
+        about = {"target": "", "aspect": aspect, "label": label_of.get(aspect, "none")}
+        yield {"id": sentence["id"], "text": sentence["text"], **about}
+
+
+def term_rows(sentence: Mapping) -> Iterator[dict]:
+    """A row without aspect for each term of a sentence of `read_sentences`, with its place and polarity."""
+    for term in sentence["terms"]:
+        place = {"target": term["term"], "target_start": term["from"], "target_end": term["to"]}
+        yield {"id": sentence["id"], "text": sentence["text"], **place, "aspect": "", "label": term["polarity"]}
 
 
 def read_root(file: Path, tag: str, child: str) -> etree._Element:
@@ -65,18 +98,49 @@ def read_root(file: Path, tag: str, child: str) -> etree._Element:
     return root
 
 
-def _read_sentence(name: str, element: etree._Element, categories: Sequence[str]) -> dict:
+def _check_children(name: str, root: etree._Element, children: Mapping[str, Sequence[str]]) -> None:
+    """What is misspelt would count as not annotated."""
+    for parent in root.iter():
+        known = children.get(parent.tag, ())
+        for child in parent:
+            if child.tag not in known:
+                remedy = (
+                    f"is no element of <{parent.tag}>, which has {', '.join(known) or 'none'}; correct or remove it"
+                )
+                raise value_error(_place(name, child), child.tag, remedy)
+
+
+def _read_text(name: str, element: etree._Element) -> dict:
     texts = [text.text for text in element.iterfind("text")]
     if len(texts) != 1:
         raise value_error(_place(name, element, "text"), texts, "is to be there once in each sentence")
-    sentence = {
+    return {
         "id": checked_text(element.get("id"), _place(name, element, "id")),
         "text": checked_text(texts[0], _place(name, element, "text")),
     }
+
+
+def _read_sentence(name: str, element: etree._Element, categories: Sequence[str]) -> dict:
+    sentence = _read_text(name, element)
     return sentence | {
         "terms": [_read_term(name, term, sentence["text"]) for term in element.iterfind("aspectTerms/aspectTerm")],
         "categories": list(_read_categories(name, element, categories)),
     }
+
+
+def _read_opinions(name: str, element: etree._Element) -> dict:
+    is_out_of_scope, opinions = element.get("OutOfScope") is not None, []
+    if is_out_of_scope:
+        _one_of(OUT_OF_SCOPE, name, element, "OutOfScope")
+    for opinion in element.iterfind("Opinions/Opinion"):
+        category = opinion.get("category")
+        if category is None or not CATEGORY.fullmatch(category):
+            raise value_error(_place(name, opinion, "category"), category, "is no ENTITY#ATTRIBUTE; correct it")
+        if is_out_of_scope:
+            remedy = "stands in a sentence that is OutOfScope, which has no rows; remove the one or the other"
+            raise value_error(_place(name, opinion, "category"), category, remedy)
+        opinions.append({"category": category, "polarity": _one_of(POLARITIES[:3], name, opinion, "polarity")})
+    return _read_text(name, element) | {"is_out_of_scope": is_out_of_scope, "opinions": opinions}
 
 
 def _read_term(name: str, element: etree._Element, text: str) -> dict:

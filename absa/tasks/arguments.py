@@ -23,8 +23,8 @@ class DataArguments:
     dataset: str = field(
         default="sentihood",
         metadata={
-            "help": "sentihood, semeval2014, aspect_polarity, custom (own csv/jsonl), or a folder or Hub id of "
-            "parquet files."
+            "help": "sentihood, semeval2014, semeval2015, semeval2016, aspect_polarity, mams, custom (own csv/jsonl), "
+            "or a folder or Hub id of parquet files."
         },
     )
     data_dir: str | None = field(
@@ -66,11 +66,16 @@ class ClassificationArguments(DataArguments):
     """Which data, and how it is shown to the model."""
 
     task: ClassVar[str] = "classification"
-    datasets: ClassVar[tuple[str, ...]] = ("sentihood", "semeval2014", "aspect_polarity", "custom")
+    datasets: ClassVar[tuple[str, ...]] = (
+        *("sentihood", "semeval2014", "semeval2015", "semeval2016", "aspect_polarity", "mams", "custom"),
+    )
 
     data_config: str | None = field(
         default=None,
-        metadata={"help": "laptops_terms, restaurants_terms or restaurants_categories of aspect_polarity."},
+        metadata={
+            "help": "laptops_terms, restaurants_terms or restaurants_categories of aspect_polarity; restaurants "
+            "(default) or laptops of semeval2015 and semeval2016; category_rows (default) or term_rows of mams."
+        },
     )
     dev_split: str | None = field(
         default=None,
@@ -163,6 +168,8 @@ class ClassificationArguments(DataArguments):
                 "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
                 "balanced; leave one out"
             )
+        if self.dataset == "mams":
+            self.data_config = self.data_config or "category_rows"
 
 
 @dataclass

@@ -24,7 +24,7 @@ def check_columns(data: DatasetDict, arguments: DataArguments, column: str):
     if column not in (columns := next(iter(data.values())).column_names):
         raise ValueError(
             f"dataset={arguments.dataset} has the columns {', '.join(columns)}, and task={arguments.task} learns "
-            f"{column}: give other data, or another --task"
+            f"{column}: give other data or another --data_config, or another --task"
         )
 
 

@@ -12,11 +12,11 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from datasets import DatasetInfo, Features, Value
+from datasets import DatasetInfo, Features
 
-from ..builder import RowsBuilder, RowsConfig, row_features
+from ..builder import PLACES, RowsBuilder, RowsConfig, row_features
 from ..semeval2014.semeval2014 import ASPECT_OF
-from ..semeval_xml import read_sentences
+from ..semeval_xml import read_sentences, term_rows
 from ..source_files import choose, quoted
 from ..splits import held_out_rows, part_train
 from .paper_splits import LAPTOPS_TERMS, RESTAURANTS_CATEGORIES, RESTAURANTS_TERMS
@@ -31,12 +31,6 @@ LABELS = {3: ["positive", "neutral", "negative"], 2: ["positive", "negative"]}
 DEV_SPLITS = ("paper", "rows", "sentences", "none")
 SEEDED = ("rows", "sentences")
 DEV_ROWS = 500
-
-
-def _term_rows(sentence: dict) -> Iterator[dict]:
-    for term in sentence["terms"]:
-        place = {"target": term["term"], "target_start": term["from"], "target_end": term["to"]}
-        yield {"id": sentence["id"], "text": sentence["text"], **place, "aspect": "", "label": term["polarity"]}
 
 
 def _category_rows(sentence: dict) -> Iterator[dict]:
@@ -58,8 +52,8 @@ class Source(NamedTuple):
 LAPTOPS = {"train": "Laptop_Train_v2.xml", "test": "Laptops_Test_Gold.xml"}
 RESTAURANTS = {"train": "Restaurants_Train_v2.xml", "test": "Restaurants_Test_Gold.xml"}
 SOURCES = {
-    "laptops_terms": Source(LAPTOPS, _term_rows, [""], LAPTOPS_TERMS.split()),
-    "restaurants_terms": Source(RESTAURANTS, _term_rows, [""], RESTAURANTS_TERMS.split()),
+    "laptops_terms": Source(LAPTOPS, term_rows, [""], LAPTOPS_TERMS.split()),
+    "restaurants_terms": Source(RESTAURANTS, term_rows, [""], RESTAURANTS_TERMS.split()),
     "restaurants_categories": Source(
         RESTAURANTS,
         _category_rows,
@@ -128,8 +122,7 @@ class AspectPolarity(RowsBuilder):
 
     def _info(self) -> DatasetInfo:
         features = row_features(SOURCES[self.config.name].aspects, LABELS[self.config.labels])
-        offsets = {"target_start": Value("int32"), "target_end": Value("int32")}
-        return DatasetInfo(features=Features({**features, **offsets}))
+        return DatasetInfo(features=Features({**features, **PLACES}))
 
     @staticmethod
     def read(file: Path) -> list[dict]:

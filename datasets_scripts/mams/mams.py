@@ -1,31 +1,55 @@
 """MAMS (Jiang et al. 2019): sentences of restaurant reviews, each with aspects of two or more polarities."""
 
 import warnings
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from datasets import ClassLabel
+from datasets import ClassLabel, Features
 
-from ..semeval_xml import read_sentences
+from ..builder import PLACES, row_features
+from ..semeval_xml import category_rows, read_sentences, term_rows
 from ..source_files import value_error
 from ..tuples import LABELS, SPAN, Span, TuplesBuilder, tuple_features
 from ..words import span_of_words, word_offsets
 
 COMMIT = "c319889e556a61a484f450c425f1821baf946253"
 CATEGORIES = ("food", "service", "staff", "price", "ambience", "menu", "place", "miscellaneous")
-FOLDER_OF = {"terms": "MAMS-ATSA", "categories": "MAMS-ACSA"}
+FOLDER_OF = {
+    "terms": "MAMS-ATSA",
+    "categories": "MAMS-ACSA",
+    "term_rows": "MAMS-ATSA",
+    "category_rows": "MAMS-ACSA",
+}
 LABEL = ClassLabel(names=LABELS)
+LABELS_OF_ROWS = ["positive", "neutral", "negative"]
+
+
+def _category_rows(sentence: dict) -> Iterator[dict]:
+    labels = {category["category"]: category["polarity"] for category in sentence["categories"]}
+    return category_rows(sentence, labels, CATEGORIES)
+
+
+ROWS = {"term_rows": term_rows, "category_rows": _category_rows}
 
 
 class MAMS(TuplesBuilder):
     """Sentences with aspect terms or categories and their label; splits train, validation and test.
 
-    Columns: see `TuplesBuilder`. Texts are as they were written. The source has terms as characters, and so does
-    `text[offsets[start][0] : offsets[end - 1][1]]` of the words [start, end) of a target. A term that begins or ends
-    inside a word stands for the whole word, or is dropped where that is another term; a warning says how many.
+    Texts are as they were written. Configurations:
+        terms, categories: one row per sentence, columns as of `TuplesBuilder`, with tuples of target and label (ATSA)
+            or of aspect and label (ACSA). The source has terms as characters, and so does
+            `text[offsets[start][0] : offsets[end - 1][1]]` of the words [start, end) of a target. A term that begins
+            or ends inside a word stands for the whole word, or is dropped where that is another term; a warning says
+            how many.
+        term_rows: one row per term (ATSA) with id, text, target, target_start, target_end, aspect (always "") and
+            label; the target is `text[target_start:target_end]`.
+        category_rows: one row per sentence and category (ACSA) with id, text, target (always ""), aspect and label;
+            label is "none" where the sentence is not annotated with the category.
 
     Args:
-        config_name: "terms" (ATSA, tuples of target and label) or "categories" (ACSA, of aspect and label).
+        config_name: one of these.
         data_dir: folder with MAMS-ATSA/raw/train.xml, val.xml, test.xml, and MAMS-ACSA alike; without it they are
             downloaded and verified.
         **kwargs: those of `TuplesBuilder`.
@@ -51,7 +75,19 @@ class MAMS(TuplesBuilder):
     FEATURES: ClassVar = {
         "terms": tuple_features(target=SPAN, label=LABEL),
         "categories": tuple_features(aspect=ClassLabel(names=list(CATEGORIES)), label=LABEL),
+        "term_rows": Features({**row_features([""], LABELS_OF_ROWS), **PLACES}),
+        "category_rows": row_features(list(CATEGORIES), ["none", *LABELS_OF_ROWS]),
     }
+
+    def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
+        """Rows of term_rows and category_rows, sentences of the others."""
+        rows = ROWS.get(self.config.name)
+        if rows is None:
+            return super().read_splits(files)
+        return {
+            split: list(chain.from_iterable(map(rows, read_sentences(file, CATEGORIES, own_ids=False))))
+            for split, file in files.items()
+        }
 
     @staticmethod
     def read(file: Path) -> list[dict]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 from datasets import Features, List, Value
 
 from ..builder import TEXT, RowsBuilder, RowsConfig, row_features
-from ..semeval_xml import read_sentences
+from ..semeval_xml import category_rows, read_sentences
 from ..source_files import quoted
 from ..splits import hold_out
 
@@ -89,11 +89,4 @@ class SemEval2014(RowsBuilder):
     def rows(sentence: dict) -> Iterator[dict]:
         """The rows of one sentence: each of the five aspects, in their order."""
         labels = {ASPECT_OF[category["category"]]: category["polarity"] for category in sentence["categories"]}
-        for aspect in ASPECT_OF.values():
-            yield {
-                "id": sentence["id"],
-                "text": sentence["text"],
-                "target": "",
-                "aspect": aspect,
-                "label": labels.get(aspect, "none"),
-            }
+        return category_rows(sentence, labels, ASPECT_OF.values())

@@ -143,6 +143,32 @@ def test_the_card_says_calibrated_only_of_what_is(card_of, facts, temperature, a
     assert f"|\n{row}\n\n## Training" in card
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name", "told", "citation"),
+    [
+        ({"dataset": "semeval2015"}, "SemEval-2015 Task 12, restaurants", "of restaurants.", "pontiki-etal-2015"),
+        (
+            {"dataset": "semeval2016", "data_config": "laptops"},
+            "SemEval-2016 Task 5, laptops",
+            "English reviews of laptops.",
+            "pontiki-etal-2016",
+        ),
+        (
+            {"dataset": "mams", "data_config": "category_rows"},
+            "MAMS, aspect categories",
+            "each judges two or more aspects differently",
+            "jiang-etal-2019",
+        ),
+    ],
+)
+def test_the_card_knows_the_data(card_of, facts, arguments: dict, name: str, told: str, citation: str):
+    run = facts(**arguments)
+    assert (run["data"], run["language"]) == (name, "en")
+    card = card_of(run)
+    assert told in card
+    assert citation in card
+
+
 def test_the_card_shows_what_the_model_answers(card_of, model_folder: Path):
     model, tokenizer = models.load_classifier("model", str(model_folder))
     answers = AspectSentimentPipeline(model=model, tokenizer=tokenizer)(EXAMPLE)

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock, create_autospec
@@ -22,7 +23,7 @@ from absa.restricted_texts import SMALLEST_DIGESTS, digest
 from absa.tasks.arguments import ClassificationArguments, TaggingArguments
 from absa.tasks.classification import Classification
 from absa.tasks.tagging import Tagging
-from datasets_scripts import export_parquet, load_absa_dataset
+from datasets_scripts import SemEval2016, export_parquet, load_absa_dataset
 
 TOKEN = "hf_" + "abcdefghijklmnopqrstuvwxyzABCDEFGH"
 CSV = """text,target,aspect,label
@@ -217,6 +218,7 @@ def test_a_short_text_is_of_no_data_set():
     assert digest("I would n't go there again , ever") == digest("I wouldn't go there again, ever.")
 
 
+@pytest.mark.filterwarnings("ignore:.*opinions have no row")
 def test_the_digests_are_the_smallest_of_the_data(shared_dir):
     texts = {source: set() for source in SMALLEST_DIGESTS}
     for source, name, options in (
@@ -229,6 +231,9 @@ def test_the_digests_are_the_smallest_of_the_data(shared_dir):
     ):
         for split in load_absa_dataset(name, data_dir=shared_dir / "data" / name, **options).values():
             texts[source].update(split["text"])
+    laptops = SemEval2016(config_name="laptops", data_dir=shared_dir / "data" / "semeval2016")
+    rows = chain.from_iterable(laptops.read_splits(laptops.local_files).values())
+    texts["SemEval-2016 (laptops)"] = {row["text"] for row in rows}
     for source, smallest in SMALLEST_DIGESTS.items():
         assert smallest.split() == sorted({digest(text) for text in texts[source]} - {None})[:48]
 

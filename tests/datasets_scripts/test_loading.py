@@ -25,8 +25,8 @@ from datasets_scripts import export_parquet, load_absa_dataset
         ),
         ("conllu", {"scheme": "BIO"}, "scheme='BIO' does not apply to 'conllu', which takes config_name, data_dir, "),
         ("owner/name", {"deduplicate": True}, "deduplicate=True does not apply to 'owner/name', which takes no opt"),
-        ("", {}, "name='' is unknown; choose one of sentihood, semeval2014, aspect_polarity, cust"),
-        ("sentihod", {}, "name='sentihod' is unknown; choose one of sentihood, semeval2014, aspect_polarity, cust"),
+        ("", {}, "name='' is unknown; choose one of sentihood, semeval2014, semeval2015, sem"),
+        ("sentihod", {}, "name='sentihod' is unknown; choose one of sentihood, semeval2014, semeval2015, sem"),
     ],
 )
 def test_options_that_do_not_apply(name, options, told):

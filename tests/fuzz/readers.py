@@ -17,7 +17,7 @@ from absa import text_files
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
 from absa.training.arguments import parse_arguments
-from datasets_scripts import ASTEV2, BARTABSA, E2EABSA, MAMS, AspectPolarity, SemEval2014, SentiHood
+from datasets_scripts import ASTEV2, BARTABSA, E2EABSA, MAMS, AspectPolarity, SemEval2014, SemEval2016, SentiHood
 from datasets_scripts.aspect_polarity.aspect_polarity import SOURCES
 from datasets_scripts.conll.conll import read_columns
 from datasets_scripts.conllu.conllu import read_conllu
@@ -74,6 +74,14 @@ def read_polarities(file: Path):
                 assert row["target"] or row["aspect"]
                 if row["target"]:
                     assert row["text"][row["target_start"] : row["target_end"]] == row["target"]
+
+
+def read_categories(file: Path):
+    for sentence in SemEval2016.read(file):
+        assert sentence["id"].strip()
+        assert sentence["text"].strip()
+        assert not (sentence["is_out_of_scope"] and sentence["opinions"])
+        assert all("#" in one["category"] and "#" not in one["polarity"] for one in sentence["opinions"])
 
 
 def check_tagged(sentences: Iterable[dict]):
@@ -162,6 +170,9 @@ BARTABSA_RECORDS = (
 )
 REVIEWS = b"""<Reviews><Review rid="1"><sentences><sentence id="1:0"><text>Good soup &amp; tea</text></sentence>
 <sentence id="1:1"><text>Dear</text></sentence></sentences></Review></Reviews>"""
+OPINIONS = b"""<Reviews><Review rid="1"><sentences><sentence id="1:0"><text>Good soup</text>
+<Opinions><Opinion target="soup" category="FOOD#QUALITY" polarity="positive" from="5" to="9"/></Opinions></sentence>
+<sentence id="1:1" OutOfScope="TRUE"><text>Dear</text></sentence></sentences></Review></Reviews>"""
 RECIPE = b"""# a run of two seeds, each for as long as it takes to see whether the rate is right
 dataset: sentihood
 learning_rate: 1e-3
@@ -189,6 +200,7 @@ READERS = {
     "aste_v2": Reader(lambda file: check_tuples(ASTEV2.read(file)), "train_triplets.txt", (ASTE,)),
     "bartabsa": Reader(lambda file: check_tuples(BARTABSA.read(file)), "train_convert.json", BARTABSA_RECORDS),
     "mams": Reader(lambda file: check_tuples(MAMS.read(file)), "train.xml", (SEMEVAL2014,)),
+    "semeval2016": Reader(read_categories, "ABSA16_Restaurants_Train_SB1_v2.xml", (OPINIONS, REVIEWS)),
     "reviews": Reader(read_documents, "ABSA-15_Train.xml", (REVIEWS,)),
     "space_table": Reader(read_table, "texts.csv", (b'text,stars\n"Good, ""fresh"" soup",5\nDear,\n',), False),
     "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE, b"seeds: &s [1]\nlogging_steps: 5\n")),

@@ -7,9 +7,10 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, Value
 from transformers import AutoTokenizer, BertForSequenceClassification
 
-from absa.tasks.arguments import ClassificationArguments
-from absa.tasks.classification import make_task, warn_of_one_answer
+from absa.tasks.arguments import ClassificationArguments, GenerationArguments
+from absa.tasks.classification import Classification, make_task, warn_of_one_answer
 from absa.tasks.collating import CollatorOfTexts
+from absa.tasks.generation import Generation
 
 
 def dataset(labels: list[str], names: list[str], target: str = "") -> DatasetDict:
@@ -44,6 +45,37 @@ def test_own_labels_are_scored_by_absa():
     assert scores["accuracy"] == 0.75
     assert set(task.main_scores) <= set(scores)
     assert task.select_by in scores
+
+
+@pytest.fixture
+def mams_dir(tmp_path: Path) -> Path:
+    soup = '<aspectTerms><aspectTerm term="soup" polarity="positive" from="5" to="9"/></aspectTerms>'
+    price = '<aspectCategories><aspectCategory category="price" polarity="negative"/></aspectCategories>'
+    for folder, annotated in (("MAMS-ATSA", soup), ("MAMS-ACSA", price)):
+        (tmp_path / folder / "raw").mkdir(parents=True)
+        for split in ("train", "val", "test"):
+            content = f"<sentences><sentence><text>Dear soup</text>{annotated}</sentence></sentences>"
+            (tmp_path / folder / "raw" / f"{split}.xml").write_text(content)
+    return tmp_path
+
+
+def test_mams_stands_in_two_tasks(mams_dir: Path):
+    arguments = ClassificationArguments(dataset="mams", data_dir=str(mams_dir))
+    assert arguments.data_config == "category_rows"
+    task = Classification.load(arguments)
+    assert (len(task.contexts), task.none_label, task.select_by) == (8, "none", "macro_f1")
+    assert {name: rows["label"] for name, rows in task.splits.items()} == dict.fromkeys(
+        ("train", "validation", "test"), ["none"] * 3 + ["negative"] + ["none"] * 4
+    )
+    terms = ClassificationArguments(dataset="mams", data_config="term_rows", data_dir=str(mams_dir))
+    task = Classification.load(terms)
+    assert (task.contexts, task.none_label, task.splits["test"]["target_start"]) == (None, None, [5])
+    wrong = "dataset=mams has the columns .*, and task={} learns {}: give other data or another --data_config, or"
+    with pytest.raises(ValueError, match=wrong.format("classification", "label")):
+        Classification.load(ClassificationArguments(dataset="mams", data_config="terms", data_dir=str(mams_dir)))
+    rows = GenerationArguments(dataset="mams", data_config="category_rows", data_dir=str(mams_dir))
+    with pytest.raises(ValueError, match=wrong.format("generation", "tuples")):
+        Generation.load(rows)
 
 
 def test_the_label_of_what_is_absent_may_have_any_name():

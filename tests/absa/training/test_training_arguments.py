@@ -31,6 +31,8 @@ def test_a_token_is_refused_and_not_shown():
         ),
         (["--class_weighted_loss", "--class_balanced_sampling"], "each would balance what the other has balanced"),
         (["--dataset", "conllu"], "dataset=conllu is for task=tagging; task=classification takes sentihood, semeval2"),
+        ([*TAGGING, "--dataset", "mams"], "dataset=mams is for task=classification; task=tagging takes e2e_absa, con"),
+        (["--dataset", "aste_v2"], "dataset=aste_v2 is for task=generation; task=classification takes .* mams, cus"),
         (["--dataset", "e2e_absa"], "or --task tagging with a recipe and a model of that task"),
         ([*TAGGING, "--dataset", "custom"], "dataset=custom is for task=classification; task=tagging takes e2e_absa,"),
         ([*TAGGING, "--train_file", "x.csv"], "train_file=x.csv with dataset=e2e_absa, .* --dataset conll --data_con"),
