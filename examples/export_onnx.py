@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 
 from absa.commands import parse, user_errors
-from absa.models import load_classifier
-from modeling_qacg_bert import Contexts
+from absa.models import load_classifier, takes
+from modeling_qacg_bert import Contexts, with_fixed_contexts
 
 try:
     from absa.onnx import export, largest_difference, quantise, write_questions
@@ -31,6 +31,12 @@ class ExportArguments:
         metadata={"help": "Folder or Hub id of a classifier that examples/run_absa.py has trained."}
     )
     output_dir: str = field(metadata={"help": "Folder to write to; it is made, or is empty."})
+    aspects: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "Of a model that reads contexts in words: the aspects to export (default: those of its training)."
+        },
+    )
     int8: bool = field(
         default=False,
         metadata={"help": "Also write weights of 8 bits, for CPUs; activations are quantised as they come."},
@@ -42,7 +48,11 @@ def main(arguments: ExportArguments):
     if output_dir.exists() and (not output_dir.is_dir() or any(output_dir.iterdir())):
         raise FileExistsError(f"output_dir={output_dir} is not an empty folder: choose another")
     model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
-    Contexts.from_config(model.config)  # for its error: without names no one knows what an output answers
+    contexts = Contexts.from_config(model.config)  # for its error: without names no one knows what an output answers
+    if contexts.is_open and takes(model, "context_ids"):
+        model = with_fixed_contexts(model, tokenizer, arguments.aspects)
+    elif arguments.aspects:
+        raise ValueError(f"aspects={' '.join(arguments.aspects)}: this model has its own; leave them out")
 
     output_dir.mkdir(parents=True, exist_ok=True)
     file = output_dir / "model.onnx"

@@ -9,6 +9,7 @@ from transformers.pipelines import PIPELINE_REGISTRY
 
 from .configuration_qacg import CGConfig, QACGConfig
 from .configuration_qacg_bert import CGBertConfig, QACGBertConfig
+from .contexts_qacg_bert import with_fixed_contexts
 from .encoding_qacg_bert import encode, encode_contexts, encode_together
 from .modeling_qacg import CGForSequenceClassification, CGModel, QACGForSequenceClassification, QACGModel
 from .modeling_qacg_bert import (
@@ -54,6 +55,7 @@ __all__ = [
     "encode",
     "encode_contexts",
     "encode_together",
+    "with_fixed_contexts",
     "written_aspect",
     "written_target",
     "written_text",

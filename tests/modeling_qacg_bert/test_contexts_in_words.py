@@ -19,6 +19,7 @@ from modeling_qacg_bert import (
     encode,
     encode_contexts,
     encode_together,
+    with_fixed_contexts,
 )
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
@@ -255,6 +256,20 @@ def test_answers_are_explained(make_pipe, explain):
             for one, other in zip(given["words"], expected["words"], strict=True):
                 if values in one:
                     torch.testing.assert_close(torch.tensor(one[values]), torch.tensor(other[values]))
+
+
+def test_contexts_may_be_fixed(kind, make_pipe):
+    pipe = make_pipe(kind, auxiliary_sentence=False)
+    fixed = with_fixed_contexts(pipe.model, pipe.tokenizer, ["view", "price"])
+    assert (fixed.config.context_source, fixed.config.num_contexts) == ("id", 4)
+    closed = AspectSentimentPipeline(model=fixed, tokenizer=pipe.tokenizer)
+    expected = pipe(TEXTS[2], aspects=["view", "price"], return_all=True)
+    for answer, other in zip(closed(TEXTS[2], return_all=True), expected, strict=True):
+        assert (answer["target"], answer["aspect"]) == (other["target"], other["aspect"])
+        assert answer["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
+    assert pipe.model.config.context_source == "text"
+    with pytest.raises(ValueError, match="a name occurs twice"):
+        with_fixed_contexts(pipe.model, pipe.tokenizer, ["view", "view"])
 
 
 STRANGER = """
