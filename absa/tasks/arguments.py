@@ -139,6 +139,13 @@ class ClassificationArguments(DataArguments):
             "well is answered what was not learnt? (default: none)."
         },
     )
+    absent_terms: int = field(
+        default=0,
+        metadata={
+            "help": "Of data whose targets are words of its texts: so many terms of other texts, for each text of "
+            "training and validation, as rows with the label none, with context_source=text (default: 0)."
+        },
+    )
     class_balanced_sampling: bool = field(
         default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
     )

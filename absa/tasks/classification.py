@@ -24,6 +24,7 @@ from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
 from absa.metrics.sentihood import sentihood_scores
 from absa.models import takes
+from absa.tasks.absent import with_absent_terms
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfContexts, CollatorOfTexts
@@ -112,7 +113,8 @@ class Classification(Task):
         own_metric = arguments.dataset in OWN_METRIC and not arguments.unseen_aspects  # which needs all aspects
         metric = arguments.metric or (arguments.dataset if own_metric else "absa")
         task = make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
-        return task.without_aspects(arguments.unseen_aspects) if arguments.unseen_aspects else task
+        task = task.without_aspects(arguments.unseen_aspects) if arguments.unseen_aspects else task
+        return task.with_absent_terms(arguments.absent_terms) if arguments.absent_terms else task
 
     def without_aspects(self, unseen: Sequence[str]) -> "Classification":
         """This, but for the rows of some aspects in all splits other than test.
@@ -129,6 +131,23 @@ class Classification(Task):
             rows = splits[name]
             splits[name] = choose(rows, [i for i, aspect in enumerate(rows["aspect"]) if aspect not in unseen])
         return replace(self, splits=splits, contexts=contexts)
+
+    def with_absent_terms(self, number: int) -> "Classification":
+        """This with rows about terms of other texts, in all splits other than test, see `with_absent_terms`.
+
+        Raises:
+            ValueError: if targets are no words of the texts.
+        """
+        if self.contexts is not None:
+            raise ValueError(f"absent_terms={number} is for data whose targets are words of its texts: leave it out")
+        none_label = self.none_label or "none"
+        splits = {
+            name: rows if name == "test" else with_absent_terms(rows, number, none_label)
+            for name, rows in self.splits.items()
+        }
+        label_names = list(dict.fromkeys([none_label, *self.label_names]))
+        scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
+        return replace(self, splits=splits, label_names=label_names, none_label=none_label, scorer=scorer)
 
     def overview(self) -> str:
         """How often each label stands in each split, how many rows and texts there are, and the targets and aspects.

@@ -1,0 +1,108 @@
+"""How well models answer about aspects: those of their training, and one that was left out of it.
+
+    python study/unseen.py study/grids/unseen_sentihood.yaml --data_dir DIR
+
+For each aspect of the test split: the ROC-AUC of P(the aspect is there), and of the rows that have it the share whose
+sentiment is right. Beside the grid's models stands what needs no training: how like a text and the aspect's name are
+to a sentence encoder (aspect), and whether the text is more like "good NAME" or "bad NAME" (sentiment).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from transformers import AutoModel, AutoTokenizer
+
+from absa.commands import parse
+from absa.metrics.ratios import roc_auc
+from absa.packages import resolve_backbone
+from absa.tasks.base import Rows
+from absa.tasks.classification import Classification
+from absa.training.arguments import parse_arguments, recipe_words
+from grids import read_grid
+from modeling_qacg_bert import written_aspect, written_text
+from results import GridArguments, look_at_trained, read_analysis, write_analysis
+
+SIMILARITY = "similarity of sentence embeddings"
+BATCH_SIZE = 64
+
+
+@dataclass
+class UnseenArguments(GridArguments):
+    """Which models, and the data that the grid asks about."""
+
+    data_dir: str | None = field(
+        default=None, metadata={"help": "Folder with the files of the grid's data set (default: downloaded)."}
+    )
+
+
+def figures(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """{aspect: {aspect_auc, sentiment_accuracy}} of rows as test_probabilities.parquet has them."""
+    found = {}
+    sentiments = [name for name in rows.columns if name.startswith("p_") and name != "p_none"]
+    for aspect, own in rows.groupby("aspect"):
+        is_there = (own["label"] != "none").to_numpy()
+        present = own[is_there]
+        answers = present[sentiments].idxmax(axis="columns").str.removeprefix("p_")
+        found[aspect] = {
+            "aspect_auc": roc_auc(aspect, is_there, -own["p_none"].to_numpy()),
+            "sentiment_accuracy": float((answers == present["label"]).mean()),
+        }
+    return found
+
+
+def of_checkpoint(folder: Path) -> dict[str, dict[str, float]]:
+    """The figures of a trained model, from its probabilities."""
+    return figures(pd.read_parquet(folder / "test_probabilities.parquet"))
+
+
+@torch.no_grad()
+def embedded(backbone: str, texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """Unit vectors of a sentence encoder: of each distinct text the mean of its last states."""
+    model, tokenizer = AutoModel.from_pretrained(backbone).eval(), AutoTokenizer.from_pretrained(backbone)
+    found, distinct = {}, sorted(set(texts), key=len)
+    for start in range(0, len(distinct), BATCH_SIZE):
+        batch = distinct[start : start + BATCH_SIZE]
+        inputs = tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
+        mask = inputs["attention_mask"][..., None]
+        mean = (model(**inputs).last_hidden_state * mask).sum(1) / mask.sum(1)
+        found |= dict(zip(batch, torch.nn.functional.normalize(mean, dim=-1).numpy(), strict=True))
+    return found
+
+
+def similarities(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str, dict[str, float]]:
+    """The figures of similarities in place of probabilities. Labels but positive and negative are never said."""
+    texts, names = list(map(written_text, rows["text"])), list(map(written_aspect, rows["aspect"]))
+    forms = {"none": "{}", "positive": "good {}", "negative": "bad {}"}
+    asked = {label: [form.format(name) for name in names] for label, form in forms.items()}
+    vectors = embedded(backbone, [*texts, *asked["none"], *asked["positive"], *asked["negative"]])
+    scores = {f"p_{label}": [-1.0] * len(texts) for label in labels}
+    for label, questions in asked.items():
+        sign = -1 if label == "none" else 1  # a low p_none says that the aspect is there
+        pairs = zip(texts, questions, strict=True)
+        scores[f"p_{label}"] = [sign * float(vectors[text] @ vectors[question]) for text, question in pairs]
+    return figures(pd.DataFrame({"aspect": rows["aspect"], "label": rows["label"], **scores}))
+
+
+def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, float]]:
+    """What similarity says of the data of a run, by its backbone."""
+    data_dirs = {} if data_dir is None else {"data_dir": data_dir}
+    model, data, _ = parse_arguments(recipe_words({**run, **data_dirs}))
+    task = Classification.load(data)
+    return similarities(task.splits["test"], task.label_names, resolve_backbone(model.model_name_or_path))
+
+
+def main(arguments: UnseenArguments):
+    look_at_trained("unseen", arguments, of_checkpoint)
+    grid = read_grid(arguments.grid)
+    found = read_analysis(arguments.results_dir, "unseen", grid)
+    similar = without_training(next(iter(grid.runs.values())), arguments.data_dir)
+    print(SIMILARITY, similar)
+    write_analysis(arguments.results_dir, "unseen", grid, {**found, SIMILARITY: {"": similar}})
+
+
+if __name__ == "__main__":
+    main(parse(UnseenArguments, "grid"))
