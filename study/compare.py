@@ -4,13 +4,15 @@
 
 For the pairs of a grid. Each resample draws sentences with replacement, the same for both models and all seeds, and
 takes the difference of their mean scores over the seeds (Efron & Tibshirani 1993, ch. 8 and 13). The interval is for
-other sentences and the same trainings; how much trainings differ is what standard deviations over seeds show.
+other sentences and the same trainings; how much trainings differ is what standard deviations over seeds show. There is
+none where the answers of a seed, which a run leaves beside its checkpoint, are gone and only its scores are kept.
 """
 
 import importlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +30,7 @@ from absa.metrics.tuple_f1 import figures_of_sentences
 from datasets_scripts.subtasks import SUBTASKS
 from grids import read_grid, run_name
 from modeling_global_context import scheme_of
-from results import GridArguments, write_analysis
+from results import GridArguments, read_results, write_analysis
 
 
 @dataclass
@@ -133,17 +135,19 @@ def paired_difference(task: str, dataset: str, runs: Sequence[Sequence[Path]], r
 
 def main(arguments: CompareArguments):
     grid, compared = read_grid(arguments.grid), {}
+    results = read_results(arguments.results_dir)
     for label, other in grid.paired.items():
-        folders = [arguments.output_dir / run_name(grid.runs[name]) for name in (label, other)]
-        by_seed = {seed: [folder / f"seed-{seed}" for folder in folders] for seed in grid.seeds}
-        by_seed = {
-            seed: pair for seed, pair in by_seed.items() if all((run / "results.json").is_file() for run in pair)
-        }
-        if not by_seed:
-            raise FileNotFoundError(f"{folders[0]} and {folders[1]} have no seed in common: train them with run.py")
-        runs = list(zip(*by_seed.values(), strict=True))
+        names = [run_name(grid.runs[name]) for name in (label, other)]
+        seeds = [seed for seed in grid.seeds if all((name, seed) in results for name in names)]
+        if not seeds:
+            raise FileNotFoundError(f"{names[0]} and {names[1]} have no seed in common: train them with run.py")
+        compared[label] = {"minus": other, "seeds": seeds, "scores": None}
+        runs = [[arguments.output_dir / name / f"seed-{seed}" for seed in seeds] for name in names]
+        if missing := [folder for folder in chain(*runs) if not (folder / "results.json").is_file()]:
+            print(f"{label} minus {other}: no interval over sentences, since the answers in {missing[0]} are gone")
+            continue
         scores = paired_difference(grid.task, grid.dataset, runs, arguments.resamples)
-        compared[label] = {"minus": other, "seeds": list(by_seed), "resamples": arguments.resamples, "scores": scores}
+        compared[label] |= {"resamples": arguments.resamples, "scores": scores}
         for name in scores:
             if not name.endswith(("_low", "_high")):
                 value, low, high = (f"{100 * scores[name + end]:+.1f}" for end in ("", "_low", "_high"))

@@ -1,5 +1,6 @@
 """The paired bootstrap, against a copy of its definition that scores resampled rows one resample at a time."""
 
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,9 @@ from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
 from absa.metrics.tagging import tagging_scores
 from absa.metrics.tuple_f1 import tuple_f1_scores
 from absa.tasks.generation import Generation, GenerationAnswers
-from grids import STUDY
-from report import MAIN_SCORES
+from grids import STUDY, read_grid
+from report import MAIN_SCORES, paired_table
+from results import read_analysis, read_results
 
 pytestmark = pytest.mark.filterwarnings("ignore:audit_")  # undefined in small resamples
 SCORES = {
@@ -176,3 +178,17 @@ def test_what_is_not_there(tmp_path: Path):
     arguments = compare.CompareArguments(STUDY / "grids" / "comparison_sentihood.yaml", tmp_path, tmp_path)
     with pytest.raises(FileNotFoundError, match=r"qacg_bert and .*bert have no seed in common: train them with run"):
         compare.main(arguments)
+
+
+def test_without_the_answers_there_is_no_interval(tmp_path: Path, capsys):
+    grid = read_grid(STUDY / "grids" / "comparison_sentihood.yaml")
+    shutil.copy(STUDY / "results.jsonl", tmp_path)
+    arguments = compare.CompareArguments(STUDY / "grids" / "comparison_sentihood.yaml", tmp_path, tmp_path)
+    compare.main(arguments)
+    found = read_analysis(tmp_path, "paired", grid)
+    assert found.keys() == grid.paired.keys()
+    assert all(one["scores"] is None and len(one["seeds"]) > 1 for one in found.values())
+    assert "no interval over sentences, since the answers in" in capsys.readouterr().out
+    table = paired_table(grid, read_results(tmp_path), found)
+    assert "±" in table
+    assert "[" not in table

@@ -4,7 +4,12 @@ from absa.tasks.absent import with_absent_terms
 
 ROWS = {
     "id": ["1", "1", "2", "3"],
-    "text": ["The wine list is long, the fish fresh.", "The wine list is long, the fish fresh.", "Nice view!", "Wine?"],
+    "text": [
+        "The wine list is long, the fish fresh.",
+        "The wine list is long, the fish fresh.",
+        "Nice view!",
+        "Wine?",
+    ],
     "target": ["wine list", "fish", "view", "Wine"],
     "target_start": [4, 27, 5, 0],
     "target_end": [13, 31, 9, 4],
