@@ -92,20 +92,20 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     scores = {name: own[split][name] for name in run["main_scores"]}
     before, after = (own["calibration"][split][name] for name in ("before", "after"))
     first = next(iter(before))
-    data_folder = Path(arguments["data_dir"] or "").name
-    known = "/".join(filter(None, (arguments["dataset"], arguments.get("data_config"))))
-    own_files = [name for name in PATHS if name != "data_dir" and arguments.get(name)]
-    data = SAMPLE_CORPUS if data_folder in SAMPLES else OWN_DATA if own_files else DATASETS.get(known, OWN_DATA)
-    language = "en" if data in (SAMPLE_CORPUS, *ENGLISH.values()) else None
-    dataset = arguments["dataset"] if arguments["dataset"] in BUILDERS else hub_id(arguments["dataset"]) or "custom"
+    if entries := arguments.get("mixture"):
+        folders = arguments["data_dirs"] or {}
+        named = [shared({**entry, "data_dir": folders.get(entry["name"])}) for entry in entries]
+        recipe = {**arguments, "mixture": [of_entry for _, of_entry in named], "data_dirs": None}
+    else:
+        named = [shared(arguments)]
+        recipe = named[0][1]
+    names = list(dict.fromkeys(name for name, _ in named))
+    language = "en" if {*names} <= {SAMPLE_CORPUS, *ENGLISH.values()} else None
     backbone = arguments["model_name_or_path"]  # none of a model over word vectors
     base_model = hub_id(backbone) if backbone else None
-    recipe = {**arguments, **dict.fromkeys(PATHS), "model_name_or_path": base_model, "dataset": dataset}
+    recipe = {name: value for name, value in {**recipe, "model_name_or_path": base_model}.items() if value is not None}
     if arguments.get("word_vectors"):
         recipe["word_vectors"] = Path(arguments["word_vectors"]).name  # without the folder on this machine
-    if data_folder in SAMPLES:
-        recipe["data_dir"] = f"datasets_scripts/{data_folder}"  # without it the recipe would be for other data
-    recipe = {name: value for name, value in recipe.items() if value is not None}
     return {
         "split": split,
         "protocol": run["protocol"],
@@ -119,13 +119,26 @@ def facts_of_run(checkpoint: Path) -> dict | None:
         "has_intervals": any(interval(own[split], name) for name in scores),
         "calibration": [(kind, cell(before[kind]), cell(after[kind])) for kind in before],
         "helped": None not in (before[first], after[first]) and after[first] < before[first],
-        "data": data,
-        "dataset": dataset,
+        "data": "; ".join(names),
+        "dataset": recipe["dataset"],
         "data_config": arguments.get("data_config"),
         "language": language,
         "base_model": base_model,
         "recipe": yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).strip(),
     }
+
+
+def shared(arguments: Mapping) -> tuple[str, dict]:
+    """What the data of a run is called, and its arguments without what is of this machine."""
+    folder, dataset = Path(arguments["data_dir"] or "").name, arguments["dataset"]
+    known = "/".join(filter(None, (dataset, arguments.get("data_config"))))
+    own_files = [name for name in PATHS if name != "data_dir" and arguments.get(name)]
+    data = SAMPLE_CORPUS if folder in SAMPLES else OWN_DATA if own_files else DATASETS.get(known, OWN_DATA)
+    dataset = dataset if dataset in BUILDERS else hub_id(dataset) or "custom"
+    kept = {name: value for name, value in {**arguments, "dataset": dataset}.items() if name not in PATHS}
+    if folder in SAMPLES:
+        kept["data_dir"] = f"datasets_scripts/{folder}"  # without it the recipe would be for other data
+    return data, kept
 
 
 def hub_id(name: str) -> str | None:
@@ -199,7 +212,7 @@ def pipeline_of(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> P
 
 def eval_results(run: dict | None, task_type: str, task_name: str) -> list[EvalResult]:
     """The main scores for the Hub's model index, from 0 to 1; those on synthetic data are not for comparison."""
-    if run is None or run["data"] == SAMPLE_CORPUS:
+    if run is None or SAMPLE_CORPUS in run["data"]:
         return []
     return [
         EvalResult(

@@ -1,11 +1,13 @@
 """Command lines from dataclasses, some of whose fields are words without a name before them; errors in one line."""
 
+import json
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import yaml
 from transformers import HfArgumentParser
 
 from absa.redact import redact
@@ -57,6 +59,22 @@ def parse_words(parser: HfArgumentParser, words: list[str]) -> tuple:
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     return tuple(parsed)
+
+
+def recipe_words(recipe: Mapping[str, Any]) -> list[str]:
+    """A recipe as the words of a command, so that its values are checked like those."""
+    words = []
+    for name, value in recipe.items():
+        if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+            words.append(f"--{name}={json.dumps(value)}")
+        elif isinstance(value, list):
+            words += [f"--{name}", *map(str, value)]
+        elif isinstance(value, dict):
+            typed = {key: yaml.safe_load(item) if isinstance(item, str) else item for key, item in value.items()}
+            words.append(f"--{name}={json.dumps(typed)}")
+        elif value not in (None, "null", ""):
+            words.append(f"--{name}={str(value).lower() if isinstance(value, bool) else value}")
+    return words
 
 
 def reason(error: BaseException) -> str:

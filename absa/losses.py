@@ -1,4 +1,4 @@
-"""Losses: R-Drop and class weights.
+"""Losses: R-Drop, class weights, and labels that some rows do not have.
 
 R-Drop: each row of training is shown twice, and the two answers are held together (Liang et al., NeurIPS 2021).
 
@@ -31,6 +31,31 @@ def divergence(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     there = nn.functional.kl_div(first, second, reduction="batchmean", log_target=True)
     back = nn.functional.kl_div(second, first, reduction="batchmean", log_target=True)
     return (there + back) / 2
+
+
+def among_own_labels(logits: torch.Tensor, label_mask: torch.Tensor) -> torch.Tensor:
+    """Logits in whose softmax a row has no other labels than those of its data set.
+
+    Args:
+        logits: (B, labels) or (B, K, labels).
+        label_mask: which labels the data set of each row has, (B, labels).
+    Returns:
+        The same shape, in float32 or better. What a row does not have is least, not -inf: `divergence` takes
+        differences.
+    """
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    label_mask = label_mask.view(len(label_mask), *[1] * (logits.dim() - 2), -1)
+    return logits.masked_fill(~label_mask, torch.finfo(logits.dtype).min)
+
+
+def masked_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, label_mask: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of rows, each among the labels of its data set.
+
+    Args:
+        logits, label_mask: as of `among_own_labels`.
+        labels: (B,) or (B, K), -100 where there is none.
+    """
+    return nn.functional.cross_entropy(among_own_labels(logits, label_mask).flatten(0, -2), labels.flatten())
 
 
 def balanced_loss(labels: Sequence[int], num_labels: int, label_smoothing: float) -> Callable:

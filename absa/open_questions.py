@@ -1,4 +1,4 @@
-"""Answers of models that are asked about any words: terms of a text, or aspects that no configuration names."""
+"""Answers of models that are asked about any words: terms of a text, or aspects, whether training had them or not."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -26,14 +26,17 @@ class OpenQuestionPipeline(Pipeline):
 
     Parameters, at construction or in a call:
         targets: words that a text is asked about wherever they stand in it (`text[target_start:target_end]`).
-        aspects: what each text is asked about, or each of these targets in it.
+        aspects: what each text is asked about, or each of these targets in it. A text with neither is asked about the
+            aspects of the configuration, where the model has learned of several data sets, and about those of its
+            targets that the text names; so is each of these among `targets`.
         explain: "attention" to give with each answer the words of the text that were read: `word`, which is
             text[start:end], `start`, `end` and `attention`, the weight of the word; they sum to 1 (default: False).
         batch_size: questions in a forward pass (default: 32).
 
     An answer has `target`, `target_start`, `target_end`, `aspect`, `label`, `score`, `probabilities` (calibrated, see
     `calibration_temperature` of the configuration), `truncated` (whether the end of the text was not read), and
-    perhaps `words`. The target or aspect that was not asked about is "".
+    perhaps `words`; and of a model that has learned of several data sets `in_training`, whether its training asked
+    about the aspect. The target or aspect that was not asked about is "".
 
     Raises:
         ValueError: if an input is no text or question, it gives the input's number; if there is nothing to ask.
@@ -84,20 +87,25 @@ class OpenQuestionPipeline(Pipeline):
             return [question_of(input_)]
         if not isinstance(input_, str):
             raise ValueError(f"it is {shown(input_)}: give a text or a question")
-        if not targets and not aspects:
+        config = self.model.config
+        known = list(getattr(config, "aspects", None) or ())
+        if not targets and not aspects and not known:
             raise ValueError(
                 "a text alone asks nothing, as the model knows no names: give targets=['battery life'], words of the "
                 "texts, or aspects=['price']"
             )
         if not is_readable(input_):
             return []
-        places = [("", None, None)]
+        named = getattr(config, "targets", None) or ()
         if targets is not None:
             places = [(input_[slice(*span)], *span) for span in places_of(targets, input_)]
+        else:
+            found = [target for target in named if occurrence(target).search(input_)]
+            places = [(target, None, None) for target in found or [""]]
         return [
             {"text": input_, "target": target, "target_start": start, "target_end": end, "aspect": aspect}
             for target, start, end in places
-            for aspect in aspects or [""]
+            for aspect in aspects or (known if target in ("", *named) else [""])
         ]
 
     def _answer(self, questions: list[dict], batch_size: int, explain: bool | str = False) -> list[dict]:
@@ -127,6 +135,9 @@ class OpenQuestionPipeline(Pipeline):
                     **self.postprocess(logits),
                     "truncated": rows["read"][number] is not None,
                 }
+                if getattr(config, "context_source", "id") == "text":
+                    aspects = ("", *(config.aspects or ()))
+                    answers[number]["in_training"] = questions[number]["aspect"] in aspects
                 del answers[number]["text"]
                 if of_tokens is not None:
                     text = questions[number]["text"]

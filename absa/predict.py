@@ -53,8 +53,8 @@ class Predictor:
             parameters: of the pipeline, for this call: `targets={"Camden": "LOCATION1"}`, `aspects`,
                 `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`; of a model that generates
                 `task`, `num_beams`, `abstain_below`, and `targets=["battery life"]`, words of the texts, where it is
-                given aspect terms; of a classifier that knows no names these `targets` too, and
-                `aspects=["price"]`, any words.
+                given aspect terms; of a classifier that is asked about any words these `targets` too, and
+                `aspects=["price"]`.
         Raises:
             ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts.
             TypeError: for a parameter that the pipeline does not have.
@@ -139,7 +139,8 @@ PREDICTORS: dict[type, type[Predictor]] = {
 
 
 def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
-    """What answers with a model of a task; one that reads questions, and knows no names, is asked about any words."""
+    """What answers with a model of a task; one that reads questions is asked about any words, unless its configuration
+    names all that it knows."""
     config = model.config
     if auto_class is AutoModelForSeq2SeqLM:
         if not getattr(config, "tasks", None):
@@ -152,7 +153,8 @@ def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
             return PredictorOfGivenTerms if is_given else PredictorOfTuples
         return PredictorOfGivenTermsInText if is_given else PredictorOfWrittenTuples
     reads_questions = getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids")
-    if reads_questions and not getattr(config, "aspects", None):
+    is_open = getattr(config, "context_source", "id") == "text" or not getattr(config, "aspects", None)
+    if reads_questions and is_open:
         return PredictorOfOpenQuestions
     return PREDICTORS[auto_class]
 

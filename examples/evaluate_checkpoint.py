@@ -18,7 +18,7 @@ from absa.commands import make_parser, parse_words, user_errors
 from absa.models import load_classifier
 from absa.tasks.arguments import ARGUMENTS, DataArguments
 from absa.tasks.base import BOOTSTRAP
-from absa.tasks.registry import TASKS, task_of
+from absa.tasks.registry import TASKS, load_task, task_of
 from absa.training.evaluation import answers_of, check_labels
 from absa.training.results import cell, interval, write_json
 
@@ -42,16 +42,16 @@ def parse(words: list[str]) -> tuple[EvaluateArguments, DataArguments]:
 
 
 def main(arguments: EvaluateArguments, data_arguments: DataArguments):
-    task_class = TASKS[data_arguments.task]
-    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, task_class.auto_class)
-    task = task_class.load(data_arguments)
+    auto_class = TASKS[data_arguments.task].auto_class
+    model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, auto_class)
+    task = load_task(data_arguments)
     if arguments.split not in task.splits:
         raise ValueError(f"split={arguments.split}: the data has {', '.join(task.splits)}")
     task = check_labels(arguments.checkpoint, model.config, task)
     answers = answers_of(model, tokenizer, task, arguments.split, data_arguments, arguments.batch_size)
     scores = task.score(arguments.split, answers, BOOTSTRAP)
     print(f"{arguments.split}, %  score [95 % interval over texts]")
-    for name in task.main_scores:
+    for name in filter(scores.__contains__, task.main_scores):
         print(f"{name:<20} {cell(scores[name])}{interval(scores, name)}")
     if arguments.output_dir is not None:
         write_json(arguments.output_dir / "scores.json", scores)

@@ -1,13 +1,20 @@
 """What a user says of the data, for each task; for command lines, and without the libraries of data."""
 
-from dataclasses import dataclass, field
+import json
+import re
+from argparse import ArgumentError
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoModelForTokenClassification
 
+from absa.commands import make_parser, parse_words, recipe_words
+from datasets_scripts.source_files import quoted
 from modeling_generative_absa import TASKS as SUBTASKS
 
 FILE_HELP = "csv or jsonl with dataset=custom; columns with dataset=conll and data_config=columns."
+MIXTURE = "mixture"  # the dataset of several
 
 
 @dataclass
@@ -107,6 +114,17 @@ class ClassificationArguments(DataArguments):
             "help": "How predictions are scored (default: the data set's own, absa for others).",
         },
     )
+    mixture: list | str | None = field(
+        default=None,
+        metadata={
+            "help": "Train on several data sets at once: what is said of each, with its weight and name, as a list, "
+            'in a recipe or as JSON, \'[{"dataset": "sentihood", "weight": 0.5}, {"dataset": "semeval2014"}]\'.'
+        },
+    )
+    data_dirs: dict | str | None = field(
+        default=None,
+        metadata={"help": 'Folders of a mixture\'s data sets by name, such as \'{"sentihood": "DIR"}\'.'},
+    )
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
     )
@@ -155,6 +173,10 @@ class ClassificationArguments(DataArguments):
 
     def __post_init__(self):
         super().__post_init__()
+        if self.mixture is not None:
+            self._read_mixture()
+        elif self.data_dirs is not None:
+            raise ValueError(f"data_dirs={quoted(self.data_dirs)} without mixture: one data set has --data_dir")
         if self.unseen_aspects and self.context_source != "text":
             raise ValueError(
                 f"unseen_aspects={' '.join(self.unseen_aspects)} with context_source=id: a row of an embedding is "
@@ -177,6 +199,60 @@ class ClassificationArguments(DataArguments):
             )
         if self.dataset == "mams":
             self.data_config = self.data_config or "category_rows"
+
+    def _read_mixture(self):
+        """Brings `mixture` and `data_dirs` into one form: what each entry says, but for its folder; all folders."""
+        for one in fields(self):
+            if one.name in OF_AN_ENTRY and (value := getattr(self, one.name)) not in (one.default, MIXTURE):
+                raise ValueError(f"{one.name}={quoted(value)} with mixture: write it into the entry that it is for")
+        for name in ("class_balanced_sampling", "class_weighted_loss"):
+            if getattr(self, name):
+                raise ValueError(f"{name}=true with mixture, whose data sets have labels of their own: leave one out")
+        entries = read_entries(self.mixture)
+        names = [entry.name for entry in entries]
+        if repeated := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"mixture has the name {repeated[0]} twice: give each entry a name of its own")
+        folders = read_json("data_dirs", self.data_dirs or {}, dict, '{"sentihood": "DIR"}')
+        if unknown := sorted(folders.keys() - {*names}):
+            raise ValueError(f"data_dirs has {unknown[0]}, the mixture {', '.join(names)}: give one of these names")
+        folders = {entry.name: folders.get(entry.name, entry.data_dir) for entry in entries}
+        self.data_dirs = {name: str(folder) for name, folder in folders.items() if folder is not None} or None
+        self.mixture = [entry.said for entry in entries]
+        self.dataset, self.context_source = MIXTURE, "text"
+
+    @property
+    def entries(self) -> "dict[str, MixtureEntry]":
+        """The data sets of the mixture by name."""
+        folders = self.data_dirs or {}
+        return {one["name"]: MixtureEntry(**one, data_dir=folders.get(one["name"])) for one in self.mixture}
+
+
+@dataclass
+class MixtureEntry(ClassificationArguments):
+    """One data set of a mixture."""
+
+    weight: float = field(
+        default=1.0,
+        metadata={"help": "How many times as often as it has rows its rows are drawn in an epoch (default: 1)."},
+    )
+    name: str | None = field(default=None, metadata={"help": "Of its scores and files (default: the data set's)."})
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not 0 < self.weight < float("inf"):
+            raise ValueError(f"weight={self.weight}: give a number above 0")
+        if self.name is None:
+            parts = filter(None, (Path(self.dataset).name, self.data_config))
+            self.name = re.sub(r"\W+", "_", "_".join(parts))
+        if not re.fullmatch(r"\w+", self.name):
+            raise ValueError(f"name={quoted(self.name)}: give letters, digits and underscores")
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """Data set, weight and name, and what else is not default, but for the folder."""
+        always = {"dataset": self.dataset, "weight": self.weight, "name": self.name}
+        others = {name: getattr(self, name) for name in sorted(OF_AN_ENTRY - {"data_dir", *always})}
+        return {**always, **{name: value for name, value in others.items() if value != getattr(type(self), name)}}
 
 
 @dataclass
@@ -283,3 +359,52 @@ class GenerationArguments(DataArguments):
 ARGUMENTS: dict[str, type[DataArguments]] = {
     kind.task: kind for kind in (ClassificationArguments, TaggingArguments, GenerationArguments)
 }
+
+SAID_ONCE = {  # of all data sets of a mixture: how they are shown to the model
+    *("mixture", "data_dirs", "max_length", "auxiliary_sentence", "symmetric_targets", "contexts_together"),
+    *("context_source", "class_balanced_sampling", "class_weighted_loss"),
+}
+OF_AN_ENTRY = {one.name for one in fields(MixtureEntry)} - SAID_ONCE
+
+
+def read_entries(mixture: list | str) -> list[MixtureEntry]:
+    """The entries of a mixture, as a recipe or JSON has them.
+
+    Raises:
+        ValueError: naming the entry and the key that does not fit.
+    """
+    example = '[{"dataset": "sentihood", "weight": 0.5}, {"dataset": "custom", "train_file": "own.csv"}]'
+    mixture = read_json("mixture", mixture, list, example)
+    if not mixture or not all(isinstance(entry, dict) for entry in mixture):
+        raise ValueError(f"mixture={quoted(mixture)}: give a list of data sets, such as {example}")
+    entries = []
+    for number, entry in enumerate(mixture, 1):
+        place = f"mixture, entry {number} ({entry.get('name') or entry.get('dataset')})"
+        if unknown := sorted(map(str, entry.keys() - OF_AN_ENTRY)):
+            remedy = "say it once, outside of the entries" if unknown[0] in SAID_ONCE else "see docs/training.md"
+            raise ValueError(f"{place}: {unknown[0]} is no key of an entry: {remedy}")
+        if entry.get("dataset") is None:
+            raise ValueError(f"{place} has no dataset: give one, such as custom")
+        for key, value in entry.items():
+            if isinstance(value, list | dict):
+                raise ValueError(f"{place}: {key}={quoted(value)}: give one value")
+        try:
+            entries += parse_words(make_parser(MixtureEntry, exit_on_error=False), recipe_words(entry))
+        except (ArgumentError, ValueError) as error:
+            raise ValueError(f"{place}: {error}") from error
+    return entries
+
+
+def read_json(name: str, value: Any, kind: type, example: str) -> Any:
+    """The value of an argument, from JSON where it is text.
+
+    Raises:
+        ValueError: if it is not of a kind.
+    """
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        found = None
+    if not isinstance(found, kind):
+        raise ValueError(f"{name}={quoted(value)}: give JSON, such as {example}")
+    return found

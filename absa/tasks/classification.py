@@ -79,6 +79,7 @@ class Classification(Task):
         main_scores: names of the scores that tables show, the literature's.
         select_by: name of the score that chooses the checkpoint on the validation split.
         numbers: of a part, which rows of the whole each of its splits has.
+        model_labels: of a model that knows others too: its labels, by id. A row is answered among `label_names`.
     """
 
     splits: Mapping[str, Rows]
@@ -89,6 +90,7 @@ class Classification(Task):
     main_scores: list[str]
     select_by: str
     numbers: Mapping[str, Sequence[int]] | None = None
+    model_labels: list[str] | None = None
 
     @classmethod
     def load(cls, arguments: ClassificationArguments) -> "Classification":
@@ -254,7 +256,7 @@ class Classification(Task):
         model that reads its contexts in words has their tokens, `context_input_ids`, in place of ids.
         """
         rows = self.splits[split]
-        labels = self.gold(split)
+        labels = self.gold(split, self.model_labels)
         max_length = tokenizer.model_max_length
         try:
             features, rows_of = encode_split(
@@ -274,9 +276,13 @@ class Classification(Task):
         order = np.argsort([-len(ids) for ids in dataset["input_ids"]], kind="stable")
         return Entries(dataset.select(order), [rows_of[entry] for entry in order])
 
-    def gold(self, split: str) -> list[int]:
-        """Class numbers of the labels of a split."""
-        return [self.label_names.index(label) for label in self.splits[split]["label"]]
+    def of_model(self, labels: list[str]) -> "Classification":
+        """The task for a model that has these labels, and perhaps others than the data."""
+        return replace(self, model_labels=labels)
+
+    def gold(self, split: str, label_names: list[str] | None = None) -> list[int]:
+        """Class numbers of the labels of a split: the data's, or among others."""
+        return [(label_names or self.label_names).index(label) for label in self.splits[split]["label"]]
 
     def trainer_options(self, arguments: ClassificationArguments, tokenizer, training_arguments) -> dict[str, Any]:
         collator = CollatorOfTexts if arguments.contexts_together else DataCollatorWithPadding
@@ -294,6 +300,8 @@ class Classification(Task):
 
     def answers(self, split: str, entries: Entries, predictions: np.ndarray) -> np.ndarray:
         """Logits (rows, labels) from those of entries, (entries, labels) or (entries, most contexts, labels)."""
+        if self.model_labels is not None:
+            predictions = predictions[..., [self.model_labels.index(name) for name in self.label_names]]
         predictions = predictions.reshape(len(entries.rows_of), -1, predictions.shape[-1])
         logits = np.empty((sum(map(len, entries.rows_of)), predictions.shape[-1]))
         for own, of_entry in zip(entries.rows_of, predictions, strict=True):

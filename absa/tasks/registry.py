@@ -3,12 +3,19 @@
 from transformers import PreTrainedModel
 
 from absa.models import auto_class_of
+from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Task
 from absa.tasks.classification import Classification
 from absa.tasks.generation import Generation
+from absa.tasks.mixture import Mixture
 from absa.tasks.tagging import Tagging
 
 TASKS: dict[str, type[Task]] = {"classification": Classification, "tagging": Tagging, "generation": Generation}
+
+
+def load_task(arguments: DataArguments) -> Task:
+    """The data that the arguments ask for: one data set, or several."""
+    return (Mixture if getattr(arguments, "mixture", None) else TASKS[arguments.task]).load(arguments)
 
 
 def task_of(argument: str, checkpoint: str) -> str:

@@ -1,9 +1,7 @@
 """What a training run is asked for: dataclasses, from a recipe and the command line, checked."""
 
 import argparse
-import json
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +10,7 @@ import torch
 import yaml
 from transformers import CONFIG_MAPPING, Seq2SeqTrainingArguments
 
-from absa.commands import make_parser, parse_words, reason
+from absa.commands import make_parser, parse_words, reason, recipe_words
 from absa.models import FAMILIES, classifier_of, parse_overrides
 from absa.packages import GLOVE, MINILM, MPNET
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
@@ -33,7 +31,7 @@ NOT_TAKEN = {
 # What a recipe says of its own data set alone.
 OF_THE_DATA = (
     *("data_dir", "data_version", "data_config", "train_file", "validation_file", "test_file", "absent_label"),
-    *("dev_split", "dev_seed", "labels", "tags", "columns", "tag_column", "separator"),
+    *("dev_split", "dev_seed", "labels", "tags", "columns", "tag_column", "separator", "mixture", "data_dirs"),
     *("metric", "metric_for_best_model"),
 )
 
@@ -316,24 +314,10 @@ def first_look(argv: list[str], option: str) -> str | None:
 
 def for_dataset(recipe: dict[str, Any], wanted: str | None) -> dict[str, Any]:
     """A recipe without what it says of its own data, if the command line names another data set."""
-    own = recipe.get("dataset", DataArguments.dataset)
+    own = None if recipe.get("mixture") else recipe.get("dataset", DataArguments.dataset)
     left_out = [name for name in OF_THE_DATA if recipe.get(name) is not None]
-    if wanted in (None, own) or not left_out:
+    if wanted is None or wanted == own or not left_out:
         return recipe
     told = ", ".join(f"{name}={shorten(recipe[name])}" for name in left_out)
-    logger.warning("dataset=%s: of the recipe, which is for %s, %s is left out", wanted, own, told)
+    logger.warning("dataset=%s: of the recipe, which is for %s, %s is left out", wanted, own or "a mixture", told)
     return {name: value for name, value in recipe.items() if name not in left_out}
-
-
-def recipe_words(recipe: Mapping[str, Any]) -> list[str]:
-    """A recipe as the words of a command, so that its values are checked like those."""
-    words = []
-    for name, value in recipe.items():
-        if isinstance(value, list):
-            words += [f"--{name}", *map(str, value)]
-        elif isinstance(value, dict):
-            typed = {key: yaml.safe_load(item) if isinstance(item, str) else item for key, item in value.items()}
-            words.append(f"--{name}={json.dumps(typed)}")
-        elif value not in (None, "null", ""):
-            words.append(f"--{name}={str(value).lower() if isinstance(value, bool) else value}")
-    return words

@@ -13,13 +13,16 @@ from absa.training.trainer import ABSATrainer
 
 
 def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task) -> Task:
-    """The task with its labels in the order of the model's.
+    """The task with its labels in the order of the model's; of a model that is told in words what it is asked, the
+    labels of the data may be some of its own.
 
     Raises:
         ValueError: if they are others: each score would be of another label.
     """
     every = [config.id2label[number] for number in range(config.num_labels)]
     labels = getattr(config, "labels", every)  # of a model that generates none, although a configuration has some
+    if getattr(config, "context_source", "id") == "text" and set(task.label_names) <= set(labels):
+        return task.of_model(labels)  # which has learned of several data sets
     task = task.with_labels(labels)
     if labels != task.label_names:
         raise ValueError(

@@ -39,7 +39,7 @@ from absa.models import (
 from absa.packages import resolve_backbone
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
-from absa.tasks.registry import TASKS
+from absa.tasks.registry import load_task
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_arguments
 from absa.training.optimisation import freeze, reset_pooler
 from absa.training.results import PROTOCOL, summarise, table, write_json
@@ -233,7 +233,7 @@ def refuse_another_run(record: Path, described: Mapping):
     if not record.is_file():
         return
     before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
-    named = {*before, *now} - {"seeds", "data_dir"}  # the rows have a digest, wherever they lie
+    named = {*before, *now} - {"seeds", "data_dir", "data_dirs"}  # the rows have a digest, wherever they lie
     changed = sorted(name for name in named if before.get(name) != now.get(name))
     # What the code that began the run did not know of does nothing where it is off.
     changed = [name for name in changed if name in before or now[name]]
@@ -305,9 +305,8 @@ def main(argv: list[str], prepare: Prepare | None = None, **recorded):
     state = PartialState()
     if not state.is_main_process:
         transformers.utils.logging.set_verbosity_error()
-    task_class = TASKS[arguments.model.task]
-    task = task_class.load(arguments.data)
-    parts = task.parts(arguments.data, classifier_of(arguments.model.model_type, task_class.auto_class))
+    task = load_task(arguments.data)
+    parts = task.parts(arguments.data, classifier_of(arguments.model.model_type, task.auto_class))
     if arguments.training.oracle and ("test" not in task.splits or len(parts) > 1):
         raise ValueError("oracle=true needs a test split and one model for all contexts (not BERT-single)")
     if state.is_main_process:
@@ -338,16 +337,17 @@ def summarise_run(output_dir: Path, task: Task, described: dict, oracle: bool):
         files = [json.loads(file.read_text(encoding="utf-8")) for file in output_dir.glob("seed-*/results.json")]
         results = {result["seed"]: result for result in sorted(files, key=lambda result: result["seed"])}
         summary = summarise({seed: result[split] for seed, result in results.items()})
+        main_scores = [name for name in task.main_scores if name in summary]  # a data set may have no test split
         all_results = {
             "protocol": PROTOCOL["oracle" if oracle else split],
             "split": split,
-            "main_scores": task.main_scores,
+            "main_scores": main_scores,
             "arguments": {**described, "seeds": list(results)},
             "summary": summary,
             "seeds": {seed: {k: v for k, v in one.items() if k != "training"} for seed, one in results.items()},
         }
         write_json(output_dir / "all_results.json", all_results)
-    print(table(summary, task.main_scores, split, len(results)))
+    print(table(summary, main_scores, split, len(results)))
     print(f"checkpoints, probabilities and all scores: {output_dir}")
 
 

@@ -15,7 +15,7 @@ from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
-from absa.losses import divergence, twice
+from absa.losses import among_own_labels, divergence, masked_cross_entropy, twice
 from absa.training.optimisation import parameter_groups
 from absa.training.sampling import TrainingOrder
 
@@ -95,13 +95,29 @@ class ABSATrainer(Seq2SeqTrainer):
     """The Trainer with this project's order of training rows, learning rates, R-Drop and way of going on.
 
     Evaluation rows keep their order.
+
+    Args:
+        balance_labels: whether training rows are drawn so that each label is as frequent as any other.
+        label_masks: of rows of several data sets, which their `dataset_ids` number, the labels that each data set has,
+            (data sets, labels).
+        weights: of these data sets, see `TrainingOrder`.
     """
 
     order_class = TrainingOrder
 
-    def __init__(self, *args, balance_labels: bool = False, sequences_of: Callable | None = None, **kwargs):
+    def __init__(
+        self,
+        *args,
+        balance_labels: bool = False,
+        label_masks: Sequence[Sequence[bool]] | None = None,
+        weights: Sequence[float] | None = None,
+        sequences_of: Callable | None = None,
+        **kwargs,
+    ):
         super().__init__(*args, **kwargs)
         self.balance_labels = balance_labels
+        self.label_masks = None if label_masks is None else torch.tensor(label_masks)
+        self.weights = weights
         self.sequences = None
         if sequences_of is not None:
             self.sequences = sequences_of(self.model.config, self.processing_class)
@@ -143,6 +159,8 @@ class ABSATrainer(Seq2SeqTrainer):
             batch_size=self.args.train_batch_size * self.args.world_size,
             group_by_length=self.args.train_sampling_strategy == "group_by_length",
             seed=self.args.seed,
+            dataset_ids=rows["dataset_ids"][:] if self.weights is not None else None,
+            weights=self.weights,
         )
         return self.order
 
@@ -179,12 +197,24 @@ class ABSATrainer(Seq2SeqTrainer):
         return optimizer, options
 
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        """As the Trainer; while it trains with `r_drop`, of the batch shown twice, which has outputs of 2B rows."""
+        """As the Trainer; while it trains with `r_drop`, of the batch shown twice, which has outputs of 2B rows.
+
+        Rows with `dataset_ids` are answered among the labels of their data set.
+        """
         inputs.pop("sentence", None)  # by which answers are written and read
-        if not (self.args.r_drop and model.training):
-            return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        loss, outputs = super().compute_loss(model, twice(inputs), True, num_items_in_batch)
-        loss = loss + divergence(outputs.logits, inputs["labels"])
+        is_twice = self.args.r_drop and model.training
+        shown = twice(inputs) if is_twice else inputs
+        if "dataset_ids" in shown:
+            shown, label_mask = dict(shown), self.label_masks.to(self.args.device)[shown["dataset_ids"]]
+            labels = shown.pop("labels")
+            del shown["dataset_ids"]
+            outputs = model(**shown)
+            loss = masked_cross_entropy(outputs["logits"], labels, label_mask)
+            outputs["logits"] = among_own_labels(outputs["logits"], label_mask)
+        else:
+            loss, outputs = super().compute_loss(model, shown, True, num_items_in_batch)
+        if is_twice:
+            loss = loss + divergence(outputs["logits"], inputs["labels"])
         return (loss, outputs) if return_outputs else loss
 
     def prediction_step(self, model, inputs, prediction_loss_only, ignore_keys=None, **options):
