@@ -40,12 +40,12 @@ def among_own_labels(logits: torch.Tensor, label_mask: torch.Tensor) -> torch.Te
         logits: (B, labels) or (B, K, labels).
         label_mask: which labels the data set of each row has, (B, labels).
     Returns:
-        The same shape, in float32 or better. What a row does not have is least, not -inf: `divergence` takes
-        differences.
+        The same shape, in float32 or better. What a row does not have is float32's least number, not -inf:
+        `divergence` takes differences.
     """
     logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     label_mask = label_mask.view(len(label_mask), *[1] * (logits.dim() - 2), -1)
-    return logits.masked_fill(~label_mask, torch.finfo(logits.dtype).min)
+    return logits.masked_fill(~label_mask, torch.finfo(torch.float32).min)
 
 
 def masked_cross_entropy(logits: torch.Tensor, labels: torch.Tensor, label_mask: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The loss of R-Drop, as the Trainer computes it, against the formula."""
+"""absa/losses.py: R-Drop, and labels that some rows do not have, by the Trainer, against the formulas."""
 
 from pathlib import Path
 
@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from absa import models
+from absa.losses import among_own_labels, divergence, masked_cross_entropy
 from absa.training.arguments import ABSATrainingArguments
 from absa.training.trainer import ABSATrainer
 
@@ -72,3 +73,67 @@ def test_steps_that_gather_gradients_divide_the_whole_loss(make_trainer):
         trainer.training_step(trainer.model, dict(BATCH), num_items_in_batch=torch.tensor(2 * steps))
         gradients.append(trainer.model.classifier.weight.grad * steps)
     torch.testing.assert_close(*gradients)
+
+
+MASK = torch.tensor([[1, 1, 0, 0, 1], [1, 1, 1, 1, 1], [0, 0, 1, 1, 0]]).bool()
+LABELS = {"rows": torch.tensor([4, 0, 3]), "texts": torch.tensor([[4, 0], [2, -100], [3, 2]])}
+
+
+@pytest.mark.parametrize("kind", ["rows", "texts"])
+def test_each_row_is_answered_among_its_labels(kind: str):
+    labels = LABELS[kind]
+    torch.manual_seed(0)
+    logits = (3 * torch.randn(*labels.shape, 5, dtype=torch.float64)).requires_grad_()
+    loss = masked_cross_entropy(logits, labels, MASK)
+    loss.backward()
+    found, logits.grad = logits.grad, None
+
+    costs = []
+    for row, own in enumerate(MASK):
+        for logits_of_one, label in zip(logits[row].view(-1, 5), labels[row].view(-1), strict=True):
+            if label >= 0:
+                costs.append(logits_of_one[own].logsumexp(0) - logits_of_one[label])
+    expected = sum(costs) / len(costs)
+    expected.backward()
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(found, logits.grad)
+    assert found.movedim(0, -2)[..., ~MASK].eq(0).all()
+    with torch.no_grad():
+        plain = nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+        torch.testing.assert_close(masked_cross_entropy(logits, labels, torch.ones_like(MASK)), plain)
+
+
+def test_r_drop_among_own_labels():
+    torch.manual_seed(0)
+    logits = torch.randn(6, 5, requires_grad=True)
+    loss = divergence(among_own_labels(logits, torch.cat([MASK, MASK])), LABELS["rows"])
+    loss.backward()
+    found, logits.grad = logits.grad, None
+    costs = []
+    for row, own in enumerate(MASK):
+        p, q = (logits[number][own].softmax(-1) for number in (row, row + 3))
+        costs.append(((p - q) * (p / q).log()).sum() / 2)
+    expected = sum(costs) / 3
+    expected.backward()
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(found, logits.grad)
+
+
+@pytest.mark.parametrize("r_drop", [False, True])
+def test_the_trainer_takes_data_sets_out_of_a_batch(make_trainer, r_drop: bool):
+    trainer = make_trainer()
+    trainer.args.r_drop = r_drop
+    trainer.label_masks = torch.tensor([[True, True, True], [True, False, True]])
+    batch = {**BATCH, "dataset_ids": torch.tensor([0, 1])}
+    torch.manual_seed(1)
+    loss, outputs = trainer.compute_loss(trainer.model.train(), batch, return_outputs=True)
+    torch.manual_seed(1)
+    shown = {name: torch.cat([value, value]) if r_drop else value for name, value in BATCH.items()}
+    logits = trainer.model(**shown).logits
+    mask = trainer.label_masks[torch.cat([batch["dataset_ids"]] * (1 + r_drop))]
+    expected = masked_cross_entropy(logits, shown["labels"], mask)
+    if r_drop:
+        expected = expected + divergence(among_own_labels(logits, mask), BATCH["labels"])
+    torch.testing.assert_close(loss, expected)
+    assert outputs.logits.softmax(-1)[~mask].eq(0).all()
+    assert batch.keys() == {*BATCH, "dataset_ids"}

@@ -49,3 +49,55 @@ def test_balanced_labels_are_equally_frequent(group_by_length: bool):
     assert sum(drawn.values()) == 1003
     for label in range(3):  # 334 expected, standard deviation sqrt(1003 * 1/3 * 2/3) = 15
         assert 260 < drawn[label] < 410
+
+
+SIZES = (101, 203, 50)
+DATASET_IDS = [number for number, size in enumerate(SIZES) for _ in range(size)]
+
+
+@pytest.mark.parametrize("group_by_length", [True, False], ids=["grouped", "random"])
+def test_data_sets_are_drawn_by_their_weights(group_by_length: bool):
+    lengths = LENGTHS[: sum(SIZES)]
+    sampler = TrainingOrder(lengths, None, 16, group_by_length, 0, DATASET_IDS, [2, 1, 0.5])
+
+    def drawn(*epochs: int) -> list[int]:
+        rows = []
+        for epoch in epochs:
+            sampler.set_epoch(epoch)
+            rows += list(sampler)
+        return rows
+
+    assert len(sampler) == len(drawn(0)) == 2 * 101 + 203 + 25
+    for epoch in (0, 5):
+        counts = Counter(drawn(epoch))
+        assert [counts[row] for row in range(304)] == [2] * 101 + [1] * 203
+        assert all(counts[row] <= 1 for row in range(304, 354))
+        assert sum(counts[row] for row in range(304, 354)) == 25
+    # Half of the last data set, and in the next epoch the other half.
+    assert set(Counter(drawn(2, 3)).values()) == {4, 2, 1}
+    assert drawn(2) == drawn(2)
+    assert drawn(2) != drawn(3)
+    assert sum(a > b for a, b in pairwise(drawn(0))) > 100, "the data sets are not mixed"
+
+
+def test_no_row_is_drawn_again_before_all_others():
+    """Three draws of two rows an epoch: over any number of epochs the counts differ by one at most."""
+    sampler, counts = TrainingOrder([5] * 2, None, 4, True, 7, [0, 0], [1.5]), Counter()
+    for epoch in range(9):
+        sampler.set_epoch(epoch)
+        counts.update(sampler)
+        assert sum(counts.values()) == 3 * (epoch + 1)
+        assert abs(counts[0] - counts[1]) == (epoch + 1) % 2
+
+
+@pytest.mark.parametrize("weights", [(0.3, 0.3, 0.3), (0.01, 1.01, 2.7), (1.25, 0.75, 0.5)])
+def test_an_epoch_is_rounded_once(weights: tuple[float, ...]):
+    sampler = TrainingOrder(LENGTHS[: sum(SIZES)], None, 16, True, 0, DATASET_IDS, weights)
+    assert len(list(sampler)) == len(sampler) == round(sum(map(float.__mul__, weights, map(float, SIZES))))
+    drawn = Counter(DATASET_IDS[row] for row in sampler)
+    assert all(abs(drawn[number] - weights[number] * size) <= 1 for number, size in enumerate(SIZES))
+
+
+def test_a_weight_that_draws_nothing():
+    with pytest.raises(ValueError, match=r"weight=0.001 draws none of 203 training rows: give a greater one"):
+        TrainingOrder(LENGTHS[: sum(SIZES)], None, 16, True, 0, DATASET_IDS, [1, 0.001, 1])
