@@ -11,7 +11,7 @@ import yaml
 from transformers import HfArgumentParser
 
 from absa.redact import redact
-from datasets_scripts.source_files import shorten
+from datasets_scripts.source_files import quoted, shorten
 
 Arguments = TypeVar("Arguments")
 HOUSE = ("absa", "datasets_scripts", "modeling_", "__main__")  # packages whose errors are written for users
@@ -75,6 +75,21 @@ def recipe_words(recipe: Mapping[str, Any]) -> list[str]:
         elif value not in (None, "null", ""):
             words.append(f"--{name}={str(value).lower() if isinstance(value, bool) else value}")
     return words
+
+
+def read_json(name: str, value: Any, kind: type, example: str) -> Any:
+    """The value of an argument, from JSON where it is text.
+
+    Raises:
+        ValueError: if it is not of a kind.
+    """
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        found = None
+    if not isinstance(found, kind):
+        raise ValueError(f"{name}={quoted(value)}: give JSON, such as {example}")
+    return found
 
 
 def reason(error: BaseException) -> str:

@@ -1,6 +1,5 @@
 """What a user says of the data, for each task; for command lines, and without the libraries of data."""
 
-import json
 import re
 from argparse import ArgumentError
 from dataclasses import dataclass, field, fields
@@ -9,7 +8,7 @@ from typing import Any, ClassVar
 
 from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoModelForTokenClassification
 
-from absa.commands import make_parser, parse_words, recipe_words
+from absa.commands import make_parser, read_json, recipe_words
 from datasets_scripts.source_files import quoted
 from modeling_generative_absa import TASKS as SUBTASKS
 
@@ -205,9 +204,11 @@ class ClassificationArguments(DataArguments):
         for one in fields(self):
             if one.name in OF_AN_ENTRY and (value := getattr(self, one.name)) not in (one.default, MIXTURE):
                 raise ValueError(f"{one.name}={quoted(value)} with mixture: write it into the entry that it is for")
-        for name in ("class_balanced_sampling", "class_weighted_loss"):
+        for name in ("class_balanced_sampling", "class_weighted_loss", "unseen_aspects"):
             if getattr(self, name):
-                raise ValueError(f"{name}=true with mixture, whose data sets have labels of their own: leave one out")
+                raise ValueError(
+                    f"{name} with mixture, whose data sets have labels and aspects of their own: leave it out"
+                )
         entries = read_entries(self.mixture)
         names = [entry.name for entry in entries]
         if repeated := [name for name in names if names.count(name) > 1]:
@@ -364,7 +365,7 @@ SAID_ONCE = {  # of all data sets of a mixture: how they are shown to the model
     *("mixture", "data_dirs", "max_length", "auxiliary_sentence", "symmetric_targets", "contexts_together"),
     *("context_source", "class_balanced_sampling", "class_weighted_loss"),
 }
-OF_AN_ENTRY = {one.name for one in fields(MixtureEntry)} - SAID_ONCE
+OF_AN_ENTRY = {one.name for one in fields(MixtureEntry)} - SAID_ONCE - {"unseen_aspects"}
 
 
 def read_entries(mixture: list | str) -> list[MixtureEntry]:
@@ -389,22 +390,8 @@ def read_entries(mixture: list | str) -> list[MixtureEntry]:
             if isinstance(value, list | dict):
                 raise ValueError(f"{place}: {key}={quoted(value)}: give one value")
         try:
-            entries += parse_words(make_parser(MixtureEntry, exit_on_error=False), recipe_words(entry))
+            parser = make_parser(MixtureEntry, exit_on_error=False)
+            entries += parser.parse_args_into_dataclasses(recipe_words(entry), look_for_args_file=False)
         except (ArgumentError, ValueError) as error:
             raise ValueError(f"{place}: {error}") from error
     return entries
-
-
-def read_json(name: str, value: Any, kind: type, example: str) -> Any:
-    """The value of an argument, from JSON where it is text.
-
-    Raises:
-        ValueError: if it is not of a kind.
-    """
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        found = None
-    if not isinstance(found, kind):
-        raise ValueError(f"{name}={quoted(value)}: give JSON, such as {example}")
-    return found

@@ -18,7 +18,6 @@ from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import Entries, Rows, Task
 from absa.tasks.classification import Classification, describe
 from absa.tasks.rows import choose
-from absa.tasks.targets import contexts_of
 from absa.word_vectors import Words
 from datasets_scripts.splits import normalize_text
 from modeling_qacg_bert import Contexts
@@ -121,13 +120,15 @@ class Mixture(Task):
         return {"": self}
 
     def described(self, arguments: ClassificationArguments) -> dict[str, Any]:
-        """Fields of the configuration, whose targets and aspects are those of training: the model takes others too."""
-        asked = [task.contexts or contexts_of(task.splits["train"]) for task in self.tasks.values()]
-        named = [task.contexts.targets for task in self.tasks.values() if task.contexts]
-        aspects = dict.fromkeys(aspect for contexts in asked for aspect in contexts.aspects if aspect)
+        """Fields of the configuration, whose targets and aspects are those that the data sets name, in their order."""
+        named = [task.contexts for task in self.tasks.values() if task.contexts is not None]
+        targets, aspects = (
+            dict.fromkeys(name for contexts in named for name in getattr(contexts, field) if name)
+            for field in ("targets", "aspects")
+        )
         none_labels = [task.none_label for task in self.tasks.values() if task.none_label is not None]
         return describe(
-            Contexts(tuple(dict.fromkeys(chain.from_iterable(named))), tuple(aspects)) if aspects else None,
+            Contexts(tuple(targets), tuple(aspects)) if aspects else None,
             self.label_names,
             auxiliary_sentence=arguments.auxiliary_sentence,
             symmetric_targets=arguments.symmetric_targets,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value
 from huggingface_hub import DatasetCard, ModelCard
 from transformers import (
@@ -19,7 +20,9 @@ from transformers import (
 )
 
 from absa import cards, models
+from absa.commands import recipe_words
 from absa.tasks.classification import describe
+from absa.training.arguments import parse_arguments
 from datasets_scripts.tuples import SPAN, tuple_features
 from modeling_af_lstm import AFLstmConfig
 from modeling_generative_absa import AspectOpinionPipeline
@@ -186,6 +189,31 @@ def test_without_results_the_card_has_no_figures(card_of, tmp_path: Path):
     assert "None are known: no results lay beside the checkpoint.\n\n## Intended use" in card
     assert "QACG-BERT, which guides the attention of the upper 2 layers by" in card
     assert not ModelCard(card).data.eval_results
+
+
+def test_the_card_of_a_model_of_several_data_sets(card_of, facts):
+    mixture = [
+        {"dataset": "sentihood", "weight": 0.5, "name": "sentihood"},
+        {"dataset": "aspect_polarity", "data_config": "laptops_terms", "weight": 1.0, "name": "laptops"},
+        {"dataset": "custom", "train_file": "/home/me/own.csv", "weight": 1.0, "name": "own"},
+    ]
+    run = facts(dataset="mixture", data_dir=None, mixture=mixture, data_dirs={"sentihood": "/home/me/sentihood"})
+    names = "SentiHood; SemEval-2014 Task 4, aspect terms of laptops; own data"
+    assert (run["data"], run["dataset"], run["language"]) == (names, "mixture", None)
+    card = card_of(run, context_source="text")
+    assert f"on {names} with" in card
+    assert "safety; training had these, and others can be asked about too\n" in card
+    for said in (
+        "neighbourhoods of London",
+        "of SemEval are English reviews of laptops.",
+        "saeidi",
+        "pontiki-etal-2014",
+    ):
+        assert said in card
+    recipe = yaml.safe_load(re.search(r"```yaml\n(.*?)```", card, flags=re.DOTALL)[1])
+    assert recipe["mixture"] == [*mixture[:2], {"dataset": "custom", "weight": 1.0, "name": "own"}]
+    assert not re.search(r"/home/me|data_dir|\n\n\n", card)
+    parse_arguments(recipe_words(recipe))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import absa
+from absa.predict import PredictorOfOpenQuestions
 
 TEXT = "The soup wasn't bad; soups are dear, the wine list too."
 
@@ -83,6 +84,31 @@ def test_the_end_of_a_long_text_is_not_read(folder):
     assert [answer["truncated"] for (answer,) in read.pipe([TEXT, "soup"])] == [True, False]
     with pytest.raises(ValueError, match="target 'wine list' of row 0 has no word where it stands, or stands in what"):
         read(TEXT, targets=["wine list"])
+
+
+def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word_model):
+    """And anything else: what its training asked is said of each answer."""
+    names = {"context_source": "text", "targets": ["LOCATION1", "LOCATION2"], "aspects": ["price", "taste"]}
+    read = absa.load(str(save_word_model(TEXT, **names)))
+    assert isinstance(read, PredictorOfOpenQuestions)
+
+    def asked(text: str, **parameters) -> list[tuple]:
+        answers = read.pipe(text, **parameters)
+        return [
+            tuple(answer[name] for name in ("target", "target_start", "aspect", "in_training")) for answer in answers
+        ]
+
+    assert asked(TEXT) == [("", None, "price", True), ("", None, "taste", True)]
+    assert asked("LOCATION2 is dear, is LOCATION2?") == [
+        ("LOCATION2", None, "price", True),
+        ("LOCATION2", None, "taste", True),
+    ]
+    assert asked(TEXT, aspects=["noise", "price"]) == [("", None, "noise", False), ("", None, "price", True)]
+    assert asked(TEXT, targets=["soup"]) == [("soup", 4, "", True)]
+    assert asked("LOCATION1 is dear", targets=["LOCATION1"], aspects=["noise"]) == [("LOCATION1", 0, "noise", False)]
+    assert [aspect for _, _, aspect, _ in asked("LOCATION1 is dear", targets=["LOCATION1"])] == ["price", "taste"]
+    assert read.pipe({"text": TEXT, "aspect": "noise"})["in_training"] is False
+    assert asked(" ") == []
 
 
 @pytest.mark.parametrize(

@@ -393,9 +393,10 @@ def test_an_entry_that_does_not_fit(entry: dict, told: str):
     ("words", "told"),
     [
         (["--train_file=own.csv"], "train_file='own.csv' with mixture: write it into the entry"),
-        (["--class_weighted_loss=true"], "class_weighted_loss=true with mixture"),
-        (["--class_balanced_sampling=true"], "class_balanced_sampling=true with mixture"),
+        (["--class_weighted_loss=true"], "class_weighted_loss with mixture"),
+        (["--class_balanced_sampling=true"], "class_balanced_sampling with mixture"),
         (["--data_dirs={\"own\": \"DIR\"}"], "data_dirs has own, the mixture sentihood: give one of these"),
+        (["--context_source=text", "--unseen_aspects=price"], "unseen_aspects with mixture"),
         (["--data_dirs=DIR"], "data_dirs='DIR': give JSON, such as"),
         (["--mixture=[]"], r"mixture=\[\]: give a list of data sets, such as"),
         (["--mixture=sentihood"], "mixture='sentihood': give JSON, such as"),
