@@ -24,6 +24,8 @@ from modeling_qacg_bert import Contexts
 
 logger = logging.getLogger(__name__)
 
+LATER = {"train": ("validation", "test"), "validation": ("test",)}  # splits whose texts must be new to a model
+
 
 @dataclass(frozen=True)
 class Mixture(Task):
@@ -46,8 +48,7 @@ class Mixture(Task):
         """The data sets of `arguments.mixture`; errors of `Classification.load` come through and say of which.
 
         Raises:
-            ValueError: if their labels of what a text does not speak of have several names, or a data set has no
-                training rows but the texts of another's validation or test split.
+            ValueError: if their labels of what a text does not speak of have several names, or as `without_held_out`.
         """
         entries, tasks = arguments.entries, {}
         for name, entry in entries.items():
@@ -252,33 +253,30 @@ class Mixture(Task):
 
 
 def without_held_out(tasks: Mapping[str, Classification]) -> dict[str, Classification]:
-    """Data sets without the training rows whose texts stand in the validation or test split of another.
+    """Data sets without the training rows whose texts stand in the validation or test split of another, and without
+    the validation rows whose texts stand in the test split of another.
 
     Some are made from the same sentences: SemEval-2016 trains on the test sentences of 2015.
 
     Raises:
-        ValueError: if none is left.
+        ValueError: if nothing is left of a split.
     """
-    held_out = {}
-    for name, task in tasks.items():
-        texts = (rows["text"] for split, rows in task.splits.items() if split != "train")
-        held_out[name] = set(map(normalize_text, chain.from_iterable(texts)))
+    texts = {
+        (name, split): list(map(normalize_text, rows["text"]))
+        for name, task in tasks.items()
+        for split, rows in task.splits.items()
+    }
     kept = {}
     for name, task in tasks.items():
-        of_others = set().union(*(texts for other, texts in held_out.items() if other != name))
-        rows = task.splits["train"]
-        numbers = [number for number, text in enumerate(rows["text"]) if normalize_text(text) not in of_others]
-        if not numbers:
-            raise ValueError(
-                f"mixture: all training texts of {name} are held out by another data set: leave one of them out"
-            )
-        if left_out := len(rows["text"]) - len(numbers):
-            logger.warning(
-                "%s: %d of %d training rows are left out, whose texts another data set of the mixture is validated or "
-                "tested with",
-                name,
-                left_out,
-                len(rows["text"]),
-            )
-        kept[name] = replace(task, splits={**task.splits, "train": choose(rows, numbers)})
+        splits = dict(task.splits)
+        for split, later in LATER.items():
+            others = set(chain.from_iterable(texts.get((one, s), ()) for one in tasks if one != name for s in later))
+            numbers = [number for number, text in enumerate(texts[name, split]) if text not in others]
+            left_out = f"{len(texts[name, split]) - len(numbers)} of {len(texts[name, split])} {split} rows"
+            if not numbers:
+                raise ValueError(f"{name}: another data set of the mixture holds out all {split} texts: leave one out")
+            if len(numbers) < len(texts[name, split]):
+                logger.warning("%s: %s are left out, whose texts other data sets hold out", name, left_out)
+                splits[split] = choose(splits[split], numbers)
+        kept[name] = replace(task, splits=splits)
     return kept

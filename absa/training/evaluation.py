@@ -1,6 +1,7 @@
 """What a trained model answers to a split of data."""
 
 import tempfile
+from dataclasses import replace
 from typing import Any
 
 from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -49,6 +50,8 @@ def answers_of(
         ValueError: if the data asks for something that the model does not know.
     """
     tokenizer.model_max_length = most_tokens(arguments.max_length, model.config)
+    if hasattr(arguments, "context_source"):  # which the model has decided
+        arguments = replace(arguments, context_source=getattr(model.config, "context_source", "id"))
     entries = task.entries(split, arguments, tokenizer, model.config)
     with tempfile.TemporaryDirectory() as folder:
         options = ABSATrainingArguments(

@@ -298,13 +298,17 @@ def test_the_card_names_all_data_sets(finished: Path, folder: Path):
     assert str(folder) not in card
 
 
-def test_contexts_in_words_all_of_a_text_in_one_pass(recipe: Path, tmp_path: Path, run_here):
+def test_contexts_in_words_all_of_a_text_in_one_pass(recipe: Path, folder: Path, tmp_path: Path, run_here):
     """Entries are texts: 32 of food, each with one aspect, and 48 of town, each with two."""
     words = ("--model_type", "qacg_bert", "--auxiliary_sentence", "false", "--contexts_together", "true")
     run_here(SCRIPT, recipe, *words, *SHORT, "--r_drop", "true", "--output_dir", tmp_path)
     results = json.loads((tmp_path / "seed-42" / "results.json").read_text())
     assert results["training"]["model"]["steps"] == (48 + 48) // 8
     assert 0 < results["validation"]["mean"] < 1
+    own = ("--dataset", "custom", "--data_dir", folder / "town", "--absent_label", "none")
+    run_here(EVALUATE, tmp_path / "seed-42", *own, "--output_dir", tmp_path / "scores")
+    scores = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert {f"town_{name}": score for name, score in scores.items()}.items() <= results["test"].items()
     answers = absa.load(str(tmp_path / "seed-42")).pipe("it is dull", aspects=["noise", "food"], return_all=True)
     assert [answer["in_training"] for answer in answers] == [False, True]
 
@@ -339,30 +343,35 @@ def test_places_and_aspects_in_one_mixture(folder: Path, tmp_path: Path, tiny_be
     assert mixture.splits["train"]["target_start"] == [4] * own + [None] * 32
 
 
-def test_texts_that_another_data_set_holds_out_are_not_trained_on(tmp_path: Path, caplog):
-    write(tmp_path / "one.csv", ["A text,a,good", "b,a,bad", "c,a,bad"])
-    write(tmp_path / "other.csv", ["x,a,good", "y,a,bad"])
-    write(tmp_path / "held_out.csv", ["a  TEXT,a,good"])
-    write(tmp_path / "elsewhere.csv", ["d,a,good"])
+def test_texts_that_another_data_set_holds_out_are_left_out(tmp_path: Path, caplog):
+    for name, rows in {
+        "train": ["A text,a,good", "b,a,bad", "c,a,bad", "t,a,good"],
+        "other": ["x,a,good", "y,a,bad"],
+        "dev": ["d,a,good", "T,a,bad"],
+        "other_dev": ["a  TEXT,a,good", "x,a,good"],
+        "test": ["t,a,good"],
+    }.items():
+        write(tmp_path / f"{name}.csv", rows)
 
-    def load(train: str) -> Mixture:
-        one = {
-            "dataset": "custom",
-            "train_file": str(tmp_path / train),
-            "validation_file": f"{tmp_path}/elsewhere.csv",
-        }
-        other = {**one, "train_file": f"{tmp_path}/other.csv", "validation_file": f"{tmp_path}/held_out.csv"}
-        return Mixture.load(ClassificationArguments(mixture=[{**one, "name": "one"}, {**other, "name": "other"}]))
+    def load(**files: str) -> Mixture:
+        files = {"train": "train", "validation": "dev", **files}
+        one = {f"{split}_file": f"{tmp_path}/{name}.csv" for split, name in files.items()}
+        names = (("train", "other"), ("validation", "other_dev"), ("test", "test"))
+        other = {f"{split}_file": f"{tmp_path}/{name}.csv" for split, name in names}
+        entries = [{"dataset": "custom", "name": "one", **one}, {"dataset": "custom", "name": "other", **other}]
+        return Mixture.load(ClassificationArguments(mixture=entries))
 
     with caplog.at_level(logging.WARNING):
-        mixture = load("one.csv")
-    assert mixture.tasks["one"].splits["train"]["text"] == ["b", "c"]
-    assert mixture.tasks["other"].splits["train"]["text"] == ["x", "y"]
-    (message,) = caplog.messages
-    assert message.startswith("one: 1 of 3 training rows are left out, whose texts another data set of the mixture is")
-    write(tmp_path / "same.csv", ["A text,a,good", "a text,a,bad"])
-    with pytest.raises(ValueError, match="all training texts of one are held out by another data set"):
-        load("same.csv")
+        mixture = load()
+    texts = {name: [rows["text"] for rows in task.splits.values()] for name, task in mixture.tasks.items()}
+    assert texts["one"] == [["b", "c"], ["d"]]
+    assert texts["other"] == [["x", "y"], ["a  TEXT", "x"], ["t"]], "within a data set, deduplicate does that"
+    assert caplog.messages == [
+        "one: 2 of 4 train rows are left out, whose texts other data sets hold out",
+        "one: 1 of 2 validation rows are left out, whose texts other data sets hold out",
+    ]
+    with pytest.raises(ValueError, match="one: another data set of the mixture holds out all validation texts"):
+        load(validation="test")
 
 
 @pytest.mark.parametrize(
