@@ -32,6 +32,7 @@ from absa.tasks.english import english_words
 from absa.tasks.rows import (
     PLACES,
     as_strings,
+    by_row,
     check_columns,
     check_train,
     choose,
@@ -302,11 +303,7 @@ class Classification(Task):
         """Logits (rows, labels) from those of entries, (entries, labels) or (entries, most contexts, labels)."""
         if self.model_labels is not None:
             predictions = predictions[..., [self.model_labels.index(name) for name in self.label_names]]
-        predictions = predictions.reshape(len(entries.rows_of), -1, predictions.shape[-1])
-        logits = np.empty((sum(map(len, entries.rows_of)), predictions.shape[-1]))
-        for own, of_entry in zip(entries.rows_of, predictions, strict=True):
-            logits[own] = of_entry[: len(own)]
-        return logits
+        return by_row(entries.rows_of, predictions)
 
     def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
         """Scores of logits (rows, labels), with 95 % intervals from so many resamples."""

@@ -57,6 +57,20 @@ def choose(rows: Rows, numbers: Sequence[int]) -> Rows:
     return {name: [column[number] for number in numbers] for name, column in rows.items()}
 
 
+def by_row(rows_of: Sequence[Sequence[int]], predictions: np.ndarray) -> np.ndarray:
+    """Logits (rows, labels) from those of entries, (entries, labels) or (entries, most rows, labels).
+
+    Args:
+        rows_of: numbers of the rows of each entry.
+        predictions: of the entries.
+    """
+    predictions = predictions.reshape(len(rows_of), -1, predictions.shape[-1])
+    logits = np.empty((sum(map(len, rows_of)), predictions.shape[-1]))
+    for own, of_entry in zip(rows_of, predictions, strict=True):
+        logits[own] = of_entry[: len(own)]
+    return logits
+
+
 def names_of(split: Dataset, column: str) -> list[str]:
     """The names of a ClassLabel in the order of its ids, or the distinct strings of a column as they first occur."""
     feature = split.features[column]

@@ -23,7 +23,7 @@ def check_labels(checkpoint: str, config: PreTrainedConfig, task: Task) -> Task:
     every = [config.id2label[number] for number in range(config.num_labels)]
     labels = getattr(config, "labels", every)  # of a model that generates none, although a configuration has some
     if getattr(config, "context_source", "id") == "text" and set(task.label_names) <= set(labels):
-        return task.of_model(labels)  # which has learned of several data sets
+        return task.of_model(labels)
     task = task.with_labels(labels)
     if labels != task.label_names:
         raise ValueError(
