@@ -204,11 +204,9 @@ class ClassificationArguments(DataArguments):
         for one in fields(self):
             if one.name in OF_AN_ENTRY and (value := getattr(self, one.name)) not in (one.default, MIXTURE):
                 raise ValueError(f"{one.name}={quoted(value)} with mixture: write it into the entry that it is for")
-        for name in ("class_balanced_sampling", "class_weighted_loss", "unseen_aspects"):
+        for name in ("class_balanced_sampling", "class_weighted_loss"):
             if getattr(self, name):
-                raise ValueError(
-                    f"{name} with mixture, whose data sets have labels and aspects of their own: leave it out"
-                )
+                raise ValueError(f"{name} with mixture, whose data sets have labels of their own: leave it out")
         entries = read_entries(self.mixture)
         names = [entry.name for entry in entries]
         if repeated := [name for name in names if names.count(name) > 1]:
@@ -237,6 +235,7 @@ class MixtureEntry(ClassificationArguments):
         metadata={"help": "How many times as often as it has rows its rows are drawn in an epoch (default: 1)."},
     )
     name: str | None = field(default=None, metadata={"help": "Of its scores and files (default: the data set's)."})
+    context_source: str = "text"
 
     def __post_init__(self):
         super().__post_init__()
@@ -365,7 +364,7 @@ SAID_ONCE = {  # of all data sets of a mixture: how they are shown to the model
     *("mixture", "data_dirs", "max_length", "auxiliary_sentence", "symmetric_targets", "contexts_together"),
     *("context_source", "class_balanced_sampling", "class_weighted_loss"),
 }
-OF_AN_ENTRY = {one.name for one in fields(MixtureEntry)} - SAID_ONCE - {"unseen_aspects"}
+OF_AN_ENTRY = {one.name for one in fields(MixtureEntry)} - SAID_ONCE
 
 
 def read_entries(mixture: list | str) -> list[MixtureEntry]:
@@ -387,7 +386,7 @@ def read_entries(mixture: list | str) -> list[MixtureEntry]:
         if entry.get("dataset") is None:
             raise ValueError(f"{place} has no dataset: give one, such as custom")
         for key, value in entry.items():
-            if isinstance(value, list | dict):
+            if isinstance(value, list | dict) and key != "unseen_aspects":
                 raise ValueError(f"{place}: {key}={quoted(value)}: give one value")
         try:
             parser = make_parser(MixtureEntry, exit_on_error=False)

@@ -191,8 +191,8 @@ class Classification(Task):
         if self.contexts is None and not in_words and (takes_context or not arguments.auxiliary_sentence):
             raise ValueError(
                 f"targets of {arguments.dataset} are words of the texts, which a model reads as auxiliary sentences: "
-                "give --context_source text, or --auxiliary_sentence true and a model_type that takes no context_ids, "
-                "such as bert or af_lstm"
+                "give --auxiliary_sentence true and a model_type that takes no context_ids, such as bert, or give "
+                "--context_source text"
             )
         if arguments.auxiliary_sentence or takes_context:
             return {"": self}

@@ -405,7 +405,7 @@ def test_an_entry_that_does_not_fit(entry: dict, told: str):
         (["--class_weighted_loss=true"], "class_weighted_loss with mixture"),
         (["--class_balanced_sampling=true"], "class_balanced_sampling with mixture"),
         (["--data_dirs={\"own\": \"DIR\"}"], "data_dirs has own, the mixture sentihood: give one of these"),
-        (["--context_source=text", "--unseen_aspects=price"], "unseen_aspects with mixture"),
+        (["--unseen_aspects=price"], r"unseen_aspects=\['price'\] with mixture: write it into the entry"),
         (["--data_dirs=DIR"], "data_dirs='DIR': give JSON, such as"),
         (["--mixture=[]"], r"mixture=\[\]: give a list of data sets, such as"),
         (["--mixture=sentihood"], "mixture='sentihood': give JSON, such as"),
@@ -415,6 +415,12 @@ def test_an_entry_that_does_not_fit(entry: dict, told: str):
 def test_what_a_mixture_is_not_given_with(words: list[str], told: str):
     with pytest.raises(ValueError, match=told):
         parse_arguments(['--mixture=[{"dataset": "sentihood"}]', *words])
+
+
+def test_an_entry_may_leave_aspects_out_of_training():
+    mixture = [{"dataset": "sentihood", "unseen_aspects": ["price", "safety"]}, {"dataset": "semeval2014"}]
+    entries = parse_arguments([f"--mixture={json.dumps(mixture)}"]).data.entries
+    assert [entry.unseen_aspects for entry in entries.values()] == [["price", "safety"], None]
 
 
 def test_folders_are_of_a_mixture():
