@@ -11,7 +11,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format docs clean
+.PHONY: help install quickstart sentihood restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format docs clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -34,6 +34,10 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 sentihood: install  ## fine-tune QACG-BERT on SentiHood: make sentihood DATA_DIR=folder (or, without, downloaded)
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_minilm.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)")
 
+restaurants: install  ## fine-tune a model for restaurant reviews, asked about any aspect: make restaurants DATA_DIR=folder of MAMS (or, without, downloaded)
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/restaurants.yaml \
+		$(if $(DATA_DIR),--data_dirs '{"categories": "$(DATA_DIR)", "terms": "$(DATA_DIR)"}')
+
 space: install  ## start the demo on the quickstart's model, or on another: make space MODEL=folder or Hub id
 	$(if $(MODEL),,test -f outputs/quickstart/seed-42/model.safetensors || $(MAKE) quickstart)
 	$(if $(MODEL),MODEL="$(MODEL)",$(OFFLINE)) $(BIN)/python examples/space/app.py
@@ -47,7 +51,11 @@ test: install  ## run the tests (under 5 minutes on 2 cores)
 test-slow: install  ## run the tests that train models or take long
 	$(PYTEST) $(TWO_WORKERS) -m slow
 
-test-space: install  ## start the demo and use it in Chromium, if there is one
+test-restaurants: install  ## fine-tune a model for restaurant reviews, asked about any aspect: make restaurants DATA_DIR=folder of MAMS (or, without, downloaded)
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/restaurants.yaml \
+		$(if $(DATA_DIR),--data_dirs '{"categories": "$(DATA_DIR)", "terms": "$(DATA_DIR)"}')
+
+space: install  ## start the demo and use it in Chromium, if there is one
 	$(PYTEST) -m demo
 
 test-oldest: build/oldest/installed  ## run most tests with the oldest packages that pyproject.toml allows

@@ -17,7 +17,7 @@ from transformers import (
 
 from absa.models import parse_overrides, takes
 from absa.packages import MINILM
-from absa.tasks.collating import CollatorOfSequences, CollatorOfTexts, CollatorOfWords
+from absa.tasks.collating import CollatorOfContexts, CollatorOfSequences, CollatorOfTexts, CollatorOfWords
 from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.trainer import ABSATrainer, predict
 from modeling_generative_absa import WordTuple
@@ -58,7 +58,10 @@ def random_rows(count: int, model: PreTrainedModel, together: bool) -> Rows:
             continue
         labels = random.choices(range(config.num_labels), k=4)
         row["labels"] = labels if together else labels[0]
-        if takes(model, "context_ids"):
+        if takes(model, "context_input_ids") and config.context_source == "text":
+            contexts = [random.choices(range(1000, vocabulary), k=size) for size in (3, 3, 4, 6)]
+            row["context_input_ids"] = contexts if together else contexts[0]
+        elif takes(model, "context_ids"):
             contexts = random.sample(range(config.num_contexts), 4)
             row["context_ids"] = contexts if together else contexts[0]
         rows.append(row)
@@ -87,6 +90,8 @@ def train(recipe: Path, device: str, *words: str) -> tuple[Trainer, np.ndarray]:
         model_type, attention = model_arguments.model_type, model_arguments.attn_implementation
         overrides = parse_overrides(model_type, model_arguments.all_overrides)
         if model_arguments.word_vectors is None:
+            if getattr(data, "context_source", "id") == "text":
+                overrides["context_source"] = "text"
             size = "tiny" if device == "cpu" else SIZE_OF[model_arguments.model_name_or_path]
             model = make_model(model_type, size, "cpu", attention, data.auto_class, **overrides)
         else:
@@ -97,6 +102,7 @@ def train(recipe: Path, device: str, *words: str) -> tuple[Trainer, np.ndarray]:
         rows = random_rows(4 * arguments.train_batch_size, model, together)
         tokenizer = BertTokenizer(vocab={"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "[MASK]": 4})  # for padding
         collator = CollatorOfTexts if together else DataCollatorWithPadding
+        collator = CollatorOfContexts if "context_input_ids" in rows[0] else collator
         collator = CollatorOfWords if takes(model, "word_mask") else collator
         collator = CollatorOfSequences if takes(model, "word_ids") else collator
         trainer = ABSATrainer(

@@ -22,6 +22,8 @@ def test_recipe_parses_and_the_command_line_wins(recipe: Path):
     assert merged.pop("output_dir") == "elsewhere"
     assert values.pop("output_dir").startswith("outputs/")
     assert values.pop("bf16") == "auto"
+    for entry, read in zip(values.pop("mixture", []), merged.get("mixture") or [], strict=True):
+        assert entry.items() <= read.items()
     assert {name: merged[name] for name in values} == values
 
 
