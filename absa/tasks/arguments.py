@@ -160,7 +160,7 @@ class ClassificationArguments(DataArguments):
         default=0,
         metadata={
             "help": "Of data whose targets are words of its texts: so many terms of other texts, for each text of "
-            "training and validation, as rows with the label none, with context_source=text (default: 0)."
+            "training and validation, as rows with the label none (default: 0)."
         },
     )
     class_balanced_sampling: bool = field(

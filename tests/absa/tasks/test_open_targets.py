@@ -166,3 +166,32 @@ def test_models_of_contexts_are_refused(words, run_here, tiny_bert: Path, tmp_pa
     others = [word for word in words[1:] if not word.startswith("--word_vectors")]
     with pytest.raises(ValueError, match=r"words of the texts, .* a model_type that takes no context_ids"):
         run_here("examples/run_absa.py", *others, *options, f"--output_dir={tmp_path}")
+
+
+def test_terms_of_other_texts_are_learnt_to_be_absent(words):
+    task, _ = load(words, "--data_config=restaurants_terms", "--absent_terms=2")
+    plain, _ = load(words, "--data_config=restaurants_terms")
+    assert (task.label_names, task.none_label) == (["none", *plain.label_names], "none")
+    assert task.splits["test"] == plain.splits["test"]
+    for split in ("train", "validation"):
+        rows, before = task.splits[split], plain.splits[split]
+        new = list(zip(rows["text"], rows["aspect"], rows["label"], strict=True))[len(before["text"]) :]
+        assert len(new) > 0
+        assert all(label == "none" and aspect not in text for text, aspect, label in new)
+    with pytest.raises(ValueError, match="absent_terms=2 is for data whose targets are words of its texts"):
+        load(words, "--data_config=restaurants_categories", "--absent_terms=2")
+
+
+def test_aspects_are_left_out_of_training(words):
+    of_categories = ["--data_config=restaurants_categories", "--context_source=text", "--unseen_aspects"]
+    task, _ = load(words, *of_categories, "food", "price")
+    assert [aspect for _, aspect in task.contexts] == ["anecdotes/miscellaneous", "ambience", "service"]
+    assert set(task.splits["train"]["aspect"]) == set(task.splits["validation"]["aspect"]) == {"ambience"}
+    assert set(task.splits["test"]["aspect"]) == {"food", "price", "ambience"}
+    assert "macro_f1" in task.main_scores  # of any aspects
+    with pytest.raises(ValueError, match="unseen_aspects=noise: give some of price, anecdotes"):
+        load(words, *of_categories, "noise")
+    with pytest.raises(ValueError, match="aspects is empty"):
+        load(words, *of_categories, "price", "anecdotes/miscellaneous", "food", "ambience", "service")
+    with pytest.raises(ValueError, match="unseen_aspects=food with context_source=id"):
+        load(words, "--unseen_aspects", "food")
