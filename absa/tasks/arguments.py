@@ -159,8 +159,8 @@ class ClassificationArguments(DataArguments):
     absent_terms: int = field(
         default=0,
         metadata={
-            "help": "Of data whose targets are words of its texts: so many terms of other texts, for each text of "
-            "training and validation, as rows with the label none (default: 0)."
+            "help": "Of data whose targets are words of its texts: so many terms of other texts, for each text, as "
+            "rows with the label none (default: 0)."
         },
     )
     class_balanced_sampling: bool = field(

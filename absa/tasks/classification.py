@@ -137,7 +137,7 @@ class Classification(Task):
         return replace(self, splits=splits, contexts=contexts)
 
     def with_absent_terms(self, number: int) -> "Classification":
-        """This with rows about terms of other texts, in all splits other than test, see `with_absent_terms`.
+        """This with rows about terms of other texts, in all splits, see `with_absent_terms`.
 
         Raises:
             ValueError: if targets are no words of the texts.
@@ -145,10 +145,7 @@ class Classification(Task):
         if self.contexts is not None:
             raise ValueError(f"absent_terms={number} is for data whose targets are words of its texts: leave it out")
         none_label = self.none_label or "none"
-        splits = {
-            name: rows if name == "test" else with_absent_terms(rows, number, none_label)
-            for name, rows in self.splits.items()
-        }
+        splits = {name: with_absent_terms(rows, number, none_label) for name, rows in self.splits.items()}
         label_names = list(dict.fromkeys([none_label, *self.label_names]))
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
         return replace(self, splits=splits, label_names=label_names, none_label=none_label, scorer=scorer)
