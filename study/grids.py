@@ -47,9 +47,9 @@ class Grid:
 
     @property
     def scored_as(self) -> str:
-        """What the columns of its tables depend on: the subtask of models that generate tuples, or the data set."""
+        """What the columns of its tables depend on: the subtask of models that generate tuples, or the metric."""
         run = next(iter(self.runs.values()))
-        return run.get("subtasks", "aste") if self.task == "generation" else self.dataset
+        return run.get("subtasks", "aste") if self.task == "generation" else run.get("metric", self.dataset)
 
 
 def read_grid(file: Path) -> Grid:

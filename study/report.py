@@ -3,9 +3,9 @@
     python study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after` or `_apart`
-behind it, or a data set's and a score's for all grids of that data set side by side; what stands outside is left as it
-is.
+`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_apart` or
+`_unseen` behind it, or a data set's and a score's for all grids of that data set side by side; what stands outside is
+left as it is.
 """
 
 import re
@@ -42,6 +42,7 @@ MAIN_SCORES = {  # by `Grid.scored_as`
         "accuracy_3way": "3-way",
         "accuracy_4way": "4-way",
     },
+    "absa": {"strict_accuracy": "strict accuracy", "accuracy": "accuracy", "macro_f1": "macro-F1"},
     "e2e_absa": {
         "micro_f1": "F1",
         "strict_micro_f1": "strict F1",
@@ -281,10 +282,29 @@ def apart_table(analysis: Mapping[str, Mapping]) -> str:
     return table(rows)
 
 
+def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
+    """What `unseen.py` has found: aspect AUC and sentiment accuracy by aspect; in brackets of those in training."""
+    rows = []
+    for label, seeds in analysis.items():
+        left_out = grid.runs.get(label, {}).get("unseen_aspects")
+        is_trained = label in grid.runs
+        row = {
+            f"{grid.title}, %: aspect AUC, sentiment accuracy": label,
+            "seeds": str(len(seeds) if is_trained else ""),
+        }
+        for aspect in next(iter(seeds.values())):
+            names = ("aspect_auc", "sentiment_accuracy")
+            cell = ", ".join(percent([found[aspect][name] for found in seeds.values()]) for name in names)
+            row[aspect] = f"[{cell}]" if is_trained and aspect != left_out else cell
+        rows.append(row)
+    not_run = [label for label in grid.runs if label not in analysis]
+    return table(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")
+
+
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "decoding", "terms", "apart")
-    paired, trade_off, decoding, terms, apart = (read_analysis(results_dir, kind, grid) for kind in kinds)
+    kinds = ("paired", "trade_off", "decoding", "terms", "apart", "unseen")
+    paired, trade_off, decoding, terms, apart, unseen = (read_analysis(results_dir, kind, grid) for kind in kinds)
     return {
         grid.name: scores_table(grid, results),
         f"{grid.name}_oracle": oracle_table(grid, results),
@@ -297,6 +317,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_after": terms_table(terms, "after"),
         f"{grid.name}_gradients": gradients_table(terms),
         f"{grid.name}_apart": apart_table(apart),
+        f"{grid.name}_unseen": unseen_table(grid, unseen),
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 import grids
 import report
 import results
+import unseen
 from absa.tasks import generation
 
 RUNS = {name: {**grids.BUDGET, "dataset": "sentihood", "model_type": name} for name in ("bert", "cg_bert")}
@@ -92,19 +93,38 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
     for analysis, of_grids in json.loads((grids.STUDY / "analyses.json").read_text("utf-8")).items():
         for name, found in of_grids.items():
             assert places & {f"{name}_{end}" for end in ends.get(analysis, (analysis,))}
-            assert found.keys() <= by_name[name].runs.keys()
-            for label, of_run in found.items():
+            trained = {label: of_run for label, of_run in found.items() if label != unseen.SIMILARITY}
+            assert trained.keys() <= by_name[name].runs.keys()
+            for label, of_run in trained.items():
                 test = report.scores_of(by_name[name], label, table, "test")
-                if analysis in ("apart", "trade_off", "decoding"):
+                if analysis in ("apart", "trade_off", "decoding", "unseen"):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 if analysis == "paired":
                     assert by_name[name].paired[label] == of_run["minus"]
                     other = report.scores_of(by_name[name], of_run["minus"], table, "test")
                     difference = (test.loc[of_run["seeds"]] - other.loc[of_run["seeds"]]).mean().to_dict()
-                    stored = {score: of_run["scores"][score] for score in difference}
-                    assert stored == pytest.approx(difference, abs=1e-12), name
+                    assert len(difference) > 0
+                    if of_run["scores"] is not None:
+                        stored = {score: of_run["scores"][score] for score in difference}
+                        assert stored == pytest.approx(difference, abs=1e-12), name
 
 
 def test_a_place_for_no_table(tmp_path: Path):
     with pytest.raises(KeyError, match="comparision"):
         report.fill("<!-- comparision -->\n<!-- /comparision -->", tmp_path)
+
+
+def test_aspects_that_were_in_no_training():
+    run = {**RUNS["bert"], "metric": "absa"}
+    runs = {"without price": {**run, "unseen_aspects": "price"}, "seen": run}
+    grid = grids.Grid("g", "title", "test", [1, 2], runs)
+    found = [
+        {name: {"aspect_auc": auc, "sentiment_accuracy": 0.5} for name in ("price", "safety")} for auc in (0.7, 0.72)
+    ]
+    similar = {"": found[0]}
+    lines = report.unseen_table(grid, {"without price": {"1": found[0], "2": found[1]}, "alike": similar}).splitlines()
+    assert lines[0] == "| title, %: aspect AUC, sentiment accuracy | seeds | price | safety |"
+    assert lines[2] == "| without price | 2 | 71.0 (1.4), 50.0 (0.0) | [71.0 (1.4), 50.0 (0.0)] |"
+    assert lines[3] == "| alike |  | 70.0, 50.0 | 70.0, 50.0 |"
+    assert lines[-1] == "Not run: seen."
+    assert grid.scored_as == "absa"
