@@ -51,11 +51,7 @@ test: install  ## run the tests (under 5 minutes on 2 cores)
 test-slow: install  ## run the tests that train models or take long
 	$(PYTEST) $(TWO_WORKERS) -m slow
 
-test-restaurants: install  ## fine-tune a model for restaurant reviews, asked about any aspect: make restaurants DATA_DIR=folder of MAMS (or, without, downloaded)
-	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/restaurants.yaml \
-		$(if $(DATA_DIR),--data_dirs '{"categories": "$(DATA_DIR)", "terms": "$(DATA_DIR)"}')
-
-space: install  ## start the demo and use it in Chromium, if there is one
+test-space: install  ## start the demo and use it in Chromium, if there is one
 	$(PYTEST) -m demo
 
 test-oldest: build/oldest/installed  ## run most tests with the oldest packages that pyproject.toml allows
