@@ -14,8 +14,15 @@ from torch import nn
 
 
 def twice(inputs: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """A batch whose rows stand there twice, (2B, ...), for two answers with different dropout."""
-    return {name: torch.cat([value, value]) for name, value in inputs.items()}
+    """A batch whose rows stand there twice, (2B, ...), for two answers with different dropout.
+
+    So do contexts in words, (2C, m): the second answers are told theirs with another dropout too.
+    """
+    shown = {name: torch.cat([value, value]) for name, value in inputs.items()}
+    if "context_input_ids" in inputs:
+        ids = inputs["context_ids"]
+        shown["context_ids"] = torch.cat([ids, ids + len(inputs["context_input_ids"])])
+    return shown
 
 
 def divergence(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

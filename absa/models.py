@@ -213,6 +213,7 @@ def build_config(
         FileNotFoundError, ValueError: naming the argument, and the field that does not fit.
     """
     fields = {} if backbone is None else fields_of_backbone(model_type, backbone, described, revision)
+    described = {**described, **names_of_both(fields, described)}
     fields |= described
     overriding = parse_overrides(model_type, overrides)
     for name in overriding.keys() & described.keys():
@@ -246,16 +247,26 @@ def fields_of_backbone(
             f"model_name_or_path={backbone} holds a {backbone_config.model_type}: a {model_type} starts from a bert "
             f"or a {model_type}"
         )
-    if fields.get("aspects"):  # trained before
+    if fields.get("aspects") or fields.get("context_source") == "text":  # trained before
         fields.setdefault("symmetric_targets", False)  # of a baseline that was saved before there were such
-        for name in described.keys() - {"none_label", "label2id"}:
-            if fields.get(name) != described[name]:
+        before, asked = ({"context_source": "id", **given} for given in (fields, described))
+        free = {"none_label", "label2id", *names_of_both(fields, described)}
+        for name in asked:
+            if name not in free and before.get(name) != asked[name]:
                 raise ValueError(
-                    f"model_name_or_path={backbone} was trained with {name}={fields.get(name)}, the data asks for "
-                    f"{described[name]}: train from the BERT below it, or bring the data into its terms"
+                    f"model_name_or_path={backbone} was trained with {name}={before.get(name)}, the data asks for "
+                    f"{asked[name]}: train from the BERT below it, or bring data and arguments into its terms"
                 )
         return fields
     return {name: value for name, value in fields.items() if name not in OF_THE_HEAD}
+
+
+def names_of_both(fields: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, list[str] | None]:
+    """Targets and aspects of two trainings of a model that reads them in words; nothing of other models."""
+    if not fields.get("context_source") == described.get("context_source") == "text":
+        return {}
+    both = {name: [*(fields.get(name) or ()), *(described[name] or ())] for name in ("targets", "aspects")}
+    return {name: list(dict.fromkeys(names)) or None for name, names in both.items()}
 
 
 def parse_overrides(model_type: str, overrides: str | None) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from absa.opinions import Opinion, from_answer
 from absa.text_answers import GivenTermTextPipeline, TextAnswerPipeline
 from modeling_generative_absa import TASKS, AspectOpinionPipeline
 from modeling_global_context import AspectTermSentimentPipeline
-from modeling_qacg_bert import AspectSentimentPipeline
+from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 from modeling_qacg_bert.processing_qacg_bert import is_readable
 
 NOTHING_TO_READ = "has nothing to read"
@@ -222,14 +222,15 @@ def named_targets(words: list[str] | None) -> list[str] | dict[str, str] | None:
     return named
 
 
-def looked_for(targets: list[str] | dict[str, str] | None, known: list[str]) -> str:
+def looked_for(targets: list[str] | dict[str, str] | None, known: list[str], any_words: bool = False) -> str:
     """What a text has to name to be asked about, and what to do where it does not.
 
     Args:
         targets: as `named_targets` gives them.
         known: the model's.
+        any_words: whether the model takes words of the texts as targets.
     """
-    if isinstance(targets, dict):
+    if isinstance(targets, dict) or (targets and any_words):
         return f"{', '.join(targets)}: give --targets the names as the texts have them"
     asked = targets or known
     return f"{', '.join(asked)}: map the names in the texts to them, --targets Camden={asked[0]}"
@@ -240,5 +241,6 @@ def why_not_asked(pipe: AspectSentimentPipeline, text: str, targets: list[str] |
     if not is_readable(text):
         return NOTHING_TO_READ
     if not pipe.targets_in(text):
-        return f"names none of {looked_for(targets, pipe.model.config.targets)}"
+        config = pipe.model.config
+        return f"names none of {looked_for(targets, config.targets, Contexts.from_config(config).is_open)}"
     return ""

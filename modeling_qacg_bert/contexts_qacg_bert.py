@@ -109,6 +109,11 @@ class ToldContexts:
                 'context_input_ids is missing: for texts use pipeline("aspect-sentiment", model=..., '
                 "trust_remote_code=True); or pass the tokens of each context, and in context_ids their rows"
             )
+        if getattr(self, "_is_replica", False):  # torch.nn.DataParallel has given each device a part of the contexts
+            raise ValueError(
+                "context_input_ids in torch.nn.DataParallel, which would tell texts the contexts of others: use one "
+                "GPU (CUDA_VISIBLE_DEVICES=0), or several with accelerate launch"
+            )
         table = self.embed_contexts(context_input_ids, context_attention_mask)
         return rows_of_contexts(table, context_ids, batch_size)
 
@@ -166,8 +171,9 @@ def vectors_of(
     vectors = {}
     for start in range(0, len(tokens), CONTEXTS_A_BATCH):
         batch = list(tokens)[start : start + CONTEXTS_A_BATCH]
-        inputs = tokenizer.pad({"input_ids": [tokens[number] for number in batch]}, return_tensors="pt")
-        inputs = inputs.to(model.device)
+        # On the right, whatever the tokenizer's side: what is on the left would move the positions of the words.
+        of_batch = {"input_ids": [tokens[number] for number in batch]}
+        inputs = tokenizer.pad(of_batch, padding_side="right", return_tensors="pt").to(model.device)
         embedded = model.base_model.embed_contexts(inputs["input_ids"], inputs["attention_mask"])
         vectors |= dict(zip(batch, embedded, strict=True))
     return vectors
@@ -189,6 +195,8 @@ def with_fixed_contexts(model: PreTrainedModel, tokenizer, aspects: Iterable[str
     config = deepcopy(model.config)
     config.context_source = "id"
     config.aspects = list(config.aspects or () if aspects is None else aspects)
+    if not config.aspects:
+        raise ValueError("aspects is empty, and the model's training named none: give some, in words")
     contexts = Contexts.from_config(config)
     config.num_contexts = len(contexts)
     fixed = type(model)(config).to(model.device, model.dtype)

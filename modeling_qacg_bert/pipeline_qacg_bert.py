@@ -54,7 +54,8 @@ class AspectSentimentPipeline(Pipeline):
     Parameters, at construction or in a call:
         targets: names of the targets to ask about (default: all), asked where they occur in the text; or the user's
             own names for them, {"Camden": "LOCATION1"}, see `OwnNames`. With `context_source="text"` any words, such
-            as ["fish"]; and a text that names no target is asked about without one, if none is given here.
+            as ["fish"], asked about as such where neither `aspects` are given nor training named targets; and a text
+            that names no target is asked about without one, if none is given here.
         aspects: names of the aspects to ask about (default: all). With `context_source="text"` any words, such as
             ["noise at night"].
         split_sentences: whether each sentence of a text is asked about apart, for texts that are longer than the
@@ -112,6 +113,9 @@ class AspectSentimentPipeline(Pipeline):
                 given[name] = listed(name, given[name])
         contexts = Contexts.from_config(self.model.config)
         if isinstance(given.get("targets"), Mapping):
+            if contexts.is_open and not contexts.targets:
+                words = shorten(repr(list(given["targets"])))
+                raise ValueError(f"targets={shorten(repr(given['targets']))}: this model takes words, give {words}")
             check_names("targets", given["targets"].values(), contexts.targets)
             given["targets"] = OwnNames(given["targets"])
         elif "targets" in given:
@@ -200,6 +204,8 @@ class AspectSentimentPipeline(Pipeline):
         asked_aspects = [aspect for aspect in contexts.aspects if aspects is None or aspect in aspects]
         if contexts.is_open and aspects is not None:
             asked_aspects = list(dict.fromkeys(aspects))
+        elif contexts.is_open and targets is not None and not contexts.targets:
+            asked_aspects = [NO_ASPECT]  # training had no aspects of targets
         questions = [
             Question(text, target, aspect, name, part, names, span)
             for text, target, name, part, span in about

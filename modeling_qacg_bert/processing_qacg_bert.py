@@ -136,7 +136,8 @@ class Contexts:
 
     def auxiliary_sentence(self, target: str | None, aspect: str) -> str:
         """The context in words (Sun et al., NAACL 2019, NLI form): `"location - 1 - transit location"`, `"price"`."""
-        return " - ".join(part for part in (written_target(target or NO_TARGET), written_aspect(aspect)) if part)
+        parts = written_target(target or NO_TARGET), written_aspect(aspect)
+        return _without_surrogates(" - ".join(filter(None, parts)))
 
 
 def occurrence(target: str) -> re.Pattern:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .names_qacg_bert import OwnNames
-from .processing_qacg_bert import Contexts, Origins, is_readable
+from .processing_qacg_bert import Contexts, Origins, is_readable, written_aspect
 
 MOST_CHARACTERS = 100_000  # of a text that can be among what a model reads of it
 
@@ -56,7 +56,7 @@ def question_of(asked: Mapping, contexts: Contexts, names: OwnNames | None, spli
     if names is not None and name in names.targets:
         target, text = names.targets[name], names.text_about(name, text)
     contexts.including([target], [aspect]).id(target, aspect)  # for what it raises
-    if contexts.is_open and not is_readable(target + aspect):
+    if contexts.is_open and not is_readable(target + written_aspect(aspect)):
         raise ValueError("its target and aspect are empty: a question needs one of them, in words")
     return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
 
@@ -75,7 +75,7 @@ def check_names(field: str, names: Iterable[str], known: tuple[str, ...] | None)
         as_list = [names] if isinstance(names, str) else list(names)
         raise ValueError(f"{field}={shorten(repr(names))}: give a list, {shorten(repr(as_list))}")
     if known is None:
-        if wrong := [name for name in names if not isinstance(name, str) or not is_readable(name)]:
+        if wrong := [name for name in names if not isinstance(name, str) or not is_readable(written_aspect(name))]:
             raise ValueError(f"{field} has {shown(wrong[0])}: give words")
         return
     unknown = [name for name in names if name not in known]

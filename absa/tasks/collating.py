@@ -52,7 +52,9 @@ class CollatorOfContexts(CollatorOfTexts):
             ids = [numbers.setdefault(tuple(context), len(numbers)) for context in ([asked] if is_one else asked)]
             rows.append({**row, "context_ids": ids[0] if is_one else ids})
         batch = self.padded(rows) if is_one else super().__call__(rows)
-        contexts = self.tokenizer.pad({"input_ids": list(map(list, numbers))}, return_tensors="pt")
+        contexts = self.tokenizer.pad(
+            {"input_ids": list(map(list, numbers))}, padding_side="right", return_tensors="pt"
+        )
         return {**batch, **{f"context_{name}": value for name, value in contexts.items()}}
 
 

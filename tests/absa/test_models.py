@@ -102,6 +102,25 @@ def test_continued_training_keeps_the_meaning_of_the_contexts(tiny_bert, tmp_pat
 
 
 @pytest.mark.parametrize("model_type", ["qacg_bert", "bert"])
+def test_continued_training_of_a_model_that_reads_contexts_in_words(tiny_bert, tmp_path, model_type):
+    """It knows the names of both trainings, and means the same by its labels."""
+    described = describe(CONTEXTS, LABELS, context_source="text")
+    model = models.load_model(str(tiny_bert), models.build_config(model_type, str(tiny_bert), described), "sdpa")
+    model.save_pretrained(tmp_path)
+    own = Contexts((), ("noise", CONTEXTS.aspects[0]))
+    config = models.build_config(model_type, str(tmp_path), describe(own, LABELS, context_source="text"))
+    assert config.targets == list(CONTEXTS.targets)
+    assert config.aspects == [*CONTEXTS.aspects, "noise"]
+    continued = models.load_model(str(tmp_path), config, "sdpa")
+    for (name, before), (_, after) in zip(model.named_parameters(), continued.named_parameters(), strict=True):
+        assert torch.equal(before, after), name
+    with pytest.raises(ValueError, match="was trained with id2label="):
+        models.build_config(model_type, str(tmp_path), describe(own, LABELS[::-1], context_source="text"))
+    with pytest.raises(ValueError, match="was trained with context_source=text, the data asks for id"):
+        models.build_config(model_type, str(tmp_path), describe(own, LABELS))
+
+
+@pytest.mark.parametrize("model_type", ["qacg_bert", "bert"])
 def test_a_pooler_that_is_reset_keeps_the_size_of_its_input(tiny_bert: Path, model_type):
     model = models.load_model(str(tiny_bert), models.build_config(model_type, str(tiny_bert), DESCRIBED), "sdpa")
     before = {name: weight.clone() for name, weight in model.state_dict().items()}

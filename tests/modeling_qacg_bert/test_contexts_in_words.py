@@ -9,6 +9,8 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertModel
 
+from absa.losses import twice
+from absa.tasks.collating import CollatorOfContexts
 from modeling_qacg_bert import (
     AspectSentimentPipeline,
     CGConfig,
@@ -21,6 +23,7 @@ from modeling_qacg_bert import (
     encode_together,
     with_fixed_contexts,
 )
+from modeling_qacg_bert.contexts_qacg_bert import vectors_of
 from modeling_qacg_bert.pipeline_qacg_bert import NoTargetWarning
 
 ANY_ENCODER = {"qacg": (QACGConfig, QACGForSequenceClassification), "cg": (CGConfig, CGForSequenceClassification)}
@@ -112,6 +115,36 @@ def test_what_a_model_is_told_must_fit(model, kind, make_model):
         model(**texts, context_embeds=vectors[:1])
     with pytest.raises(ValueError, match='context_source="id": this model takes context_ids alone'):
         make_model(kind)(**texts, **CONTEXTS, context_ids=ids)
+
+
+def test_contexts_are_not_divided_among_devices(model):
+    """By torch.nn.DataParallel, which would give a device other contexts than its texts are about."""
+    texts = {"input_ids": torch.tensor([[5, 6], [7, 8]]), "context_ids": torch.tensor([0, 1])}
+    replica = model.base_model._replicate_for_data_parallel()
+    with pytest.raises(ValueError, match="or several with accelerate launch"):
+        replica.contexts_of_texts(2, texts["context_ids"], *CONTEXTS.values(), None)
+
+
+def test_padding_is_on_the_right_of_contexts(make_pipe, tiny_bert):
+    """Whatever the tokenizer's side: to the left of words it would move their positions."""
+    model, tokenizer = make_pipe().model, AutoTokenizer.from_pretrained(tiny_bert, padding_side="left")
+    contexts = Contexts((), ("price", "noise at night"), is_open=True)
+    tokens = encode_contexts(tokenizer, contexts, [0, 1])
+    batch = CollatorOfContexts(tokenizer)([{"input_ids": [2, 3], "context_input_ids": ids} for ids in tokens.values()])
+    assert [
+        row.tolist()[: len(ids)] for row, ids in zip(batch["context_input_ids"], tokens.values(), strict=True)
+    ] == [*tokens.values()]
+    together, alone = (vectors_of(model, tokenizer, contexts, ids)[0] for ids in ([0, 1], [0]))
+    torch.testing.assert_close(together, alone)
+
+
+def test_rows_shown_twice_have_contexts_of_their_own():
+    """R-Drop: the same contexts, at another place of the table, for another dropout."""
+    ids = torch.tensor([[0, 2], [1, 1]])
+    shown = twice({"input_ids": torch.tensor([[5], [6]]), "context_ids": ids, **CONTEXTS})
+    assert shown["context_ids"].tolist() == [[0, 2], [1, 1], [3, 5], [4, 4]]
+    told = shown["context_input_ids"][shown["context_ids"]]
+    assert torch.equal(told[:2], told[2:])
 
 
 OPEN = Contexts(tuple(TARGETS), tuple(ASPECTS), is_open=True)
@@ -215,7 +248,16 @@ def test_any_words_may_be_asked_about(make_pipe):
     assert [(one["target"], one["aspect"]) for one in mapped] == [("Camden", "noise")]
     with pytest.warns(NoTargetWarning, match="give them as they are written in the texts"):
         assert pipe("nice", targets=["soup"]) == []
+    lone = pipe("nice", aspects=["\ud83c\udf77 wine", "\ud800 a"], return_all=True)  # as JSON can hold them
+    assert [one["aspect"] for one in lone] == ["\ud83c\udf77 wine", "\ud800 a"]
     assert "in_training" not in make_pipe(context_source="id")("LOCATION1", return_all=True)[0]
+    of_aspects = make_pipe(targets=None)
+    assert [one["aspect"] for one in of_aspects("nice fish", return_all=True)] == ASPECTS
+    asked = {"targets": ["fish"], "return_all": True}
+    assert [(one["target"], one["aspect"]) for one in of_aspects("nice fish", **asked)] == [("fish", "")]
+    assert [one["aspect"] for one in of_aspects("nice fish", aspects=["taste"], **asked)] == ["taste"]
+    with pytest.raises(ValueError, match=r"'LOCATION1'}: this model takes words, give \['Camden'\]"):
+        of_aspects("Camden is safe", targets={"Camden": "LOCATION1"})
     of_terms = make_pipe(targets=None, aspects=None)
     assert [(one["target"], one["aspect"]) for one in of_terms("nice fish", targets=["fish"], return_all=True)] == [
         ("fish", "")
@@ -227,6 +269,7 @@ def test_any_words_may_be_asked_about(make_pipe):
     [
         ({"inputs": "nice", "aspects": "view"}, r"aspects='view': give a list, \['view'\]"),
         ({"inputs": "nice", "aspects": [""]}, r"aspects has '' \(str\): give words"),
+        ({"inputs": "nice", "aspects": ["-"]}, r"aspects has '-' \(str\): give words"),
         ({"inputs": "nice", "targets": [3]}, r"targets has 3 \(int\): give words"),
         ({"inputs": {"text": "nice", "aspect": " "}}, "target and aspect are empty"),
         ({"inputs": {"text": "nice"}}, "needs aspect too"),
