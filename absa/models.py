@@ -213,7 +213,7 @@ def build_config(
         FileNotFoundError, ValueError: naming the argument, and the field that does not fit.
     """
     fields = {} if backbone is None else fields_of_backbone(model_type, backbone, described, revision)
-    described = {**described, **names_of_both(fields, described)}
+    described = {**described, **of_both(fields, described)}
     fields |= described
     overriding = parse_overrides(model_type, overrides)
     for name in overriding.keys() & described.keys():
@@ -250,7 +250,7 @@ def fields_of_backbone(
     if fields.get("aspects") or fields.get("context_source") == "text":  # trained before
         fields.setdefault("symmetric_targets", False)  # of a baseline that was saved before there were such
         before, asked = ({"context_source": "id", **given} for given in (fields, described))
-        free = {"none_label", "label2id", *names_of_both(fields, described)}
+        free = {"none_label", "label2id", *of_both(fields, described)}
         for name in asked:
             if name not in free and before.get(name) != asked[name]:
                 raise ValueError(
@@ -261,12 +261,20 @@ def fields_of_backbone(
     return {name: value for name, value in fields.items() if name not in OF_THE_HEAD}
 
 
-def names_of_both(fields: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, list[str] | None]:
-    """Targets and aspects of two trainings of a model that reads them in words; nothing of other models."""
+def of_both(fields: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, Any]:
+    """What holds for two trainings of a model that reads its contexts in words; nothing of other models.
+
+    Targets and aspects are those of both. The labels are those of the first, where they have all of the second's.
+    """
     if not fields.get("context_source") == described.get("context_source") == "text":
         return {}
-    both = {name: [*(fields.get(name) or ()), *(described[name] or ())] for name in ("targets", "aspects")}
-    return {name: list(dict.fromkeys(names)) or None for name, names in both.items()}
+    both = {
+        name: list(dict.fromkeys([*(fields.get(name) or ()), *(described[name] or ())])) or None
+        for name in ("targets", "aspects")
+    }
+    if {*described["label2id"]} <= {*fields["id2label"].values()}:
+        both |= {name: fields[name] for name in ("id2label", "label2id", "none_label")}
+    return both
 
 
 def parse_overrides(model_type: str, overrides: str | None) -> dict[str, Any]:

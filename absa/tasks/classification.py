@@ -294,7 +294,9 @@ class Classification(Task):
             if training_arguments.r_drop:
                 raise ValueError("r_drop=true with class_weighted_loss=true: each is a loss of its own; leave one out")
             smoothing = training_arguments.label_smoothing_factor
-            options["compute_loss_func"] = balanced_loss(self.gold("train"), len(self.label_names), smoothing)
+            options["compute_loss_func"] = balanced_loss(
+                self.gold("train", self.model_labels), len(self.model_labels or self.label_names), smoothing
+            )
         return options
 
     def answers(self, split: str, entries: Entries, predictions: np.ndarray) -> np.ndarray:

@@ -41,6 +41,7 @@ from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
 from absa.tasks.registry import load_task
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_arguments
+from absa.training.evaluation import check_labels
 from absa.training.optimisation import freeze, reset_pooler
 from absa.training.results import PROTOCOL, summarise, table, write_json
 from absa.training.trainer import ABSATrainer, ScoreTestSplit, compute_in_float32, predict
@@ -143,6 +144,8 @@ def train_one(
     """
     set_seed(seed)
     model, tokenizer = build(task, arguments.model.of_seed(seed), arguments.data)
+    if getattr(model.config, "context_source", "id") == "text":  # perhaps trained before, with more labels
+        task = check_labels(arguments.model.model_name_or_path, model.config, task)
     entries = {split: task.entries(split, arguments.data, tokenizer, model.config) for split in task.splits}
     training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)

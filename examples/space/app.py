@@ -69,12 +69,17 @@ def names_between_commas(written: str | None) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in (written or "").split(",") if name.strip()))
 
 
+def with_others(aspects: list[str], others: str | None) -> list[str]:
+    """The aspects that were chosen and those that were written."""
+    return list(dict.fromkeys([*aspects, *names_between_commas(others)]))
+
+
 def build(asker: Asker) -> gr.Blocks:
     """The page; each function in it takes what its inputs hold and returns what its outputs shall show."""
 
-    def ask(text: str | None, names: str | None, aspects: list[str]):
+    def ask(text: str | None, names: str | None, aspects: list[str], others: str | None = None):
         try:
-            asked = asker.ask(text or "", names_between_commas(names), aspects)
+            asked = asker.ask(text or "", names_between_commas(names), with_others(aspects, others))
         except ValueError as error:
             return drawing.message(str(error)), None, None, drawing.hint(WHY), ""
         return drawing.table(asked.answers, asked.notes), asked, None, drawing.hint(WHY), ""
@@ -112,11 +117,12 @@ def build(asker: Asker) -> gr.Blocks:
         column: str | None,
         names: str | None,
         aspects: list[str],
+        others: str | None = None,
         progress=gr.Progress(),  # noqa: B008 (by this Gradio knows that it is wanted)
     ):
         if file is None:
             return drawing.message("Give a csv file first."), None
-        column = (column or "").strip()
+        column, aspects = (column or "").strip(), with_others(aspects, others)
         try:
             columns, rows = tables.read(file, column)
             texts = [row[column] for row in rows]
@@ -153,6 +159,13 @@ def build(asker: Asker) -> gr.Blocks:
                 elem_id="names",
             )
             aspects = gr.CheckboxGroup(asker.aspects, value=asker.aspects, label="Aspects", elem_id="aspects")
+            others = gr.Textbox(
+                "",
+                label="Other aspects, in your own words, with commas between",
+                placeholder="noise at night, parking",
+                visible=asker.takes_words,
+                elem_id="others",
+            )
         with gr.Tab("One text"):
             text = gr.Textbox(label="Text", lines=3, max_lines=12, elem_id="text")
             button = gr.Button("Ask", variant="primary", elem_id="ask")
@@ -184,14 +197,14 @@ def build(asker: Asker) -> gr.Blocks:
         # One after the other, none left out: what is shown last is what was asked last.
         in_turn = {"trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "model"}
         shown = [answers, asked, explained, relevance, attention]
-        gr.on([button.click, text.submit], ask, [text, names, aspects], shown, api_name="ask", **in_turn)
+        gr.on([button.click, text.submit], ask, [text, names, aspects, others], shown, api_name="ask", **in_turn)
         shown = [explained, relevance, layer, head, attention]
         answers.select(choose, [asked, method], shown, api_visibility="private", **in_turn)
         shown = [explained, relevance]
         method.input(explain_again, [asked, explained, method], shown, api_visibility="private", **in_turn)
         for choice in (layer, head):
             choice.input(attend, [explained, layer, head], attention, api_visibility="private", **in_turn)
-        run.click(annotate, [file, column, names, aspects], [summary, result], api_name="annotate")
+        run.click(annotate, [file, column, names, aspects, others], [summary, result], api_name="annotate")
     return page.queue(max_size=MAX_WAITING)
 
 

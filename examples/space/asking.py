@@ -52,7 +52,8 @@ class Asker:
         self.pipe = pipe
         self.lock = Lock()
         config = pipe.model.config
-        self.targets, self.aspects = list(config.targets or []), list(config.aspects)
+        self.targets, self.aspects = list(config.targets or []), list(config.aspects or [])
+        self.takes_words = getattr(config, "context_source", "id") == "text"  # as aspects
         self.none_label = getattr(config, "none_label", "none")
         self.num_layers, self.num_heads = config.num_hidden_layers, config.num_attention_heads
 
@@ -139,8 +140,10 @@ class Asker:
             raise ValueError("Choose an aspect to ask about.")
         if len(names) > MAX_TARGETS:
             raise ValueError(f"{len(names)} names to ask about: give {MAX_TARGETS} at most.")
-        if any(len(name) > MAX_NAME for name in names):
-            raise ValueError(f"A name has {max(map(len, names)):,} characters: give {MAX_NAME} at most.")
+        if (others := len(set(aspects) - set(self.aspects))) > MAX_TARGETS:
+            raise ValueError(f"{others} aspects of your own: give {MAX_TARGETS} at most.")
+        if (longest := max(map(len, [*names, *aspects]))) > MAX_NAME:
+            raise ValueError(f"A name has {longest:,} characters: give {MAX_NAME} at most.")
 
     def _named(self, text: str, names: Sequence[str]) -> tuple[dict[str, str] | None, list[str], list[str]]:
         """The model's target for each name, those of a text that can be asked about, and what to say of the others."""

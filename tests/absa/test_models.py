@@ -114,8 +114,10 @@ def test_continued_training_of_a_model_that_reads_contexts_in_words(tiny_bert, t
     continued = models.load_model(str(tmp_path), config, "sdpa")
     for (name, before), (_, after) in zip(model.named_parameters(), continued.named_parameters(), strict=True):
         assert torch.equal(before, after), name
+    fewer = models.build_config(model_type, str(tmp_path), describe(own, LABELS[:0:-1], context_source="text"))
+    assert fewer.id2label == model.config.id2label
     with pytest.raises(ValueError, match="was trained with id2label="):
-        models.build_config(model_type, str(tmp_path), describe(own, LABELS[::-1], context_source="text"))
+        models.build_config(model_type, str(tmp_path), describe(own, [*LABELS, "mixed"], context_source="text"))
     with pytest.raises(ValueError, match="was trained with context_source=text, the data asks for id"):
         models.build_config(model_type, str(tmp_path), describe(own, LABELS))
 

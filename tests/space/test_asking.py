@@ -130,3 +130,19 @@ def test_integrated_gradients_of_a_long_text_are_refused(asker):
     with pytest.raises(ValueError, match="Integrated gradients take 100 words at most: choose gradient"):
         asker.explain(asked, "Soho", "price", "integrated_gradients")
     assert asker.explain(asked, "Soho", "price", "gradient").answer["words"]
+
+
+def test_a_model_that_reads_aspects_in_words_is_asked_about_any(tiny_bert):
+    described = describe(Contexts((), ("price",)), ["none", "positive"], context_source="text")
+    config = backbones.build_config("qacg_bert", str(tiny_bert), described)
+    model = backbones.load_model(str(tiny_bert), config, "sdpa").eval()
+    tokenizer = backbones.load_tokenizer(str(tiny_bert), config)
+    asker = asking.Asker(AspectSentimentPipeline(model=model, tokenizer=tokenizer))
+    assert asker.takes_words
+    asked = asker.ask("The fish is dear", [], ["price", "noise at night"])
+    assert [answer["aspect"] for answer in asked.answers] == ["price", "noise at night"]
+    assert asker.explain(asked, "", "noise at night", "gradient").answer["aspect"] == "noise at night"
+    with pytest.raises(ValueError, match="9 aspects of your own: give 8 at most"):
+        asker.ask("The fish is dear", [], [f"aspect {number}" for number in range(9)])
+    with pytest.raises(ValueError, match="A name has 101 characters"):
+        asker.ask("The fish is dear", [], ["a" * 101])
