@@ -18,6 +18,7 @@ def absa_scores(
     *,
     label_names: Sequence[str],
     none_label: str | None = "none",
+    by_aspect: bool = True,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> dict[str, float]:
@@ -38,6 +39,7 @@ def absa_scores(
             float64.
         label_names: (labels,) at least two, without repeats.
         none_label: the label of an aspect that is not present, or None where every row has a sentiment.
+        by_aspect: whether there is an `accuracy/<aspect>` of each aspect; not where aspects are any words.
         bootstrap: number of resamples of ids for 95% intervals `<name>_low`, `<name>_high`.
         seed: of the resampling.
 
@@ -76,7 +78,7 @@ def absa_scores(
             figures |= presence_figures("presence_", present[index], predicted[index] != none)
             name = "sentiment_accuracy"
             figures[name] = share(name, sentiment_right[index], present[index], NO_GOLD)
-        for number, name in enumerate(aspects):
+        for number, name in enumerate(aspects if by_aspect else ()):
             here = aspect_of[index] == number
             figures[f"accuracy/{name}"] = share(f"accuracy/{name}", right[index], here, "the aspect does not occur")
         return figures

@@ -147,7 +147,7 @@ class Classification(Task):
         none_label = self.none_label or "none"
         splits = {name: with_absent_terms(rows, number, none_label) for name, rows in self.splits.items()}
         label_names = list(dict.fromkeys([none_label, *self.label_names]))
-        scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
+        scorer = partial(absa_scores, label_names=label_names, none_label=none_label, by_aspect=False)
         return replace(self, splits=splits, label_names=label_names, none_label=none_label, scorer=scorer)
 
     def overview(self) -> str:

@@ -47,6 +47,8 @@ def test_by_hand():
         },
         abs=1e-15,
     )
+    in_all = {name: score for name, score in scores.items() if "/" not in name}
+    assert absa_scores(**BY_HAND, label_names=LABELS, by_aspect=False) == in_all
     without_none = absa_scores(**BY_HAND, label_names=LABELS, none_label=None)
     of_presence = {"presence_precision", "presence_recall", "presence_f1", "sentiment_accuracy"}
     assert without_none == {name: score for name, score in scores.items() if name not in of_presence}
