@@ -8,11 +8,11 @@ from transformers import Pipeline
 
 from absa.tasks.targets import encode_rows
 from modeling_generative_absa import AspectOpinionPipeline
-from modeling_qacg_bert.processing_qacg_bert import Word, is_readable, occurrence
+from modeling_qacg_bert.processing_qacg_bert import Contexts, Word, is_readable, occurrence
 from modeling_qacg_bert.questions_qacg_bert import listed, shorten, shown
 from modeling_qacg_bert.relevance_qacg_bert import padded_batches
 
-PARAMETERS = ("targets", "aspects", "explain")
+PARAMETERS = ("targets", "aspects", "return_all", "explain")
 BATCH_SIZE = 32
 
 
@@ -29,6 +29,8 @@ class OpenQuestionPipeline(Pipeline):
         aspects: what each text is asked about, or each of these targets in it. A text with neither is asked about the
             aspects of the configuration, where the model has learned of several data sets, and about those of its
             targets that the text names; so is each of these among `targets`.
+        return_all: whether a text's answers with the `none_label` of the configuration are given too (default: False).
+            That of a question always is.
         explain: "attention" to give with each answer the words of the text that were read: `word`, which is
             text[start:end], `start`, `end` and `attention`, the weight of the word; they sum to 1 (default: False).
         batch_size: questions in a forward pass (default: 32).
@@ -36,7 +38,7 @@ class OpenQuestionPipeline(Pipeline):
     An answer has `target`, `target_start`, `target_end`, `aspect`, `label`, `score`, `probabilities` (calibrated, see
     `calibration_temperature` of the configuration), `truncated` (whether the end of the text was not read), and
     perhaps `words`; and of a model that has learned of several data sets `in_training`, whether its training asked
-    about the aspect. The target or aspect that was not asked about is "".
+    about the aspect, case aside. The target or aspect that was not asked about is "".
 
     Raises:
         ValueError: if an input is no text or question, it gives the input's number; if there is nothing to ask.
@@ -58,8 +60,10 @@ class OpenQuestionPipeline(Pipeline):
         given |= {name: word_list(name, given[name]) for name in ("targets", "aspects") if name in given}
         if given.get("explain", False) not in (False, "attention"):
             raise ValueError(f"explain={shorten(repr(given['explain']))}: give 'attention', or leave it out")
-        explain = {"explain": given.pop("explain")} if "explain" in given else {}
-        return given, {}, explain
+        if not isinstance(given.get("return_all", False), bool):
+            raise ValueError(f"return_all={shorten(repr(given['return_all']))}: give True or False")
+        of_answers = {name: given.pop(name) for name in ("return_all", "explain") if name in given}
+        return given, {}, of_answers
 
     def __call__(
         self, inputs: str | Mapping | Iterable[str | Mapping], *, batch_size: int | None = None, **parameters
@@ -68,6 +72,7 @@ class OpenQuestionPipeline(Pipeline):
             return self([inputs], batch_size=batch_size, **parameters)[0]
         of_questions, _, of_answers = self._sanitize_parameters(**parameters)
         of_questions, of_answers = self._preprocess_params | of_questions, self._postprocess_params | of_answers
+        none_label = None if of_answers.pop("return_all", False) else getattr(self.model.config, "none_label", None)
         inputs, asked = list(inputs), []
         for number, input_ in enumerate(inputs):
             try:
@@ -77,7 +82,10 @@ class OpenQuestionPipeline(Pipeline):
         questions = [question for own in asked for question in own]
         answers = iter(self._answer(questions, self._batch_size if batch_size is None else batch_size, **of_answers))
         answered = [[next(answers) for _ in own] for own in asked]
-        return [own[0] if isinstance(input_, Mapping) else own for input_, own in zip(inputs, answered, strict=True)]
+        return [
+            own[0] if isinstance(input_, Mapping) else [answer for answer in own if answer["label"] != none_label]
+            for input_, own in zip(inputs, answered, strict=True)
+        ]
 
     def preprocess(
         self, input_: Any, targets: list[str] | None = None, aspects: list[str] | None = None
@@ -136,8 +144,7 @@ class OpenQuestionPipeline(Pipeline):
                     "truncated": rows["read"][number] is not None,
                 }
                 if getattr(config, "context_source", "id") == "text":
-                    aspects = ("", *(config.aspects or ()))
-                    answers[number]["in_training"] = questions[number]["aspect"] in aspects
+                    answers[number]["in_training"] = Contexts.from_config(config).knows(questions[number]["aspect"])
                 del answers[number]["text"]
                 if of_tokens is not None:
                     text = questions[number]["text"]

@@ -92,13 +92,18 @@ class PredictorOfQuestions(Predictor):
         return why_not_asked(self.pipe, text, targets)
 
 
-class PredictorOfOpenQuestions(Predictor):
-    """Asks a classifier about words of its user."""
-
-    pipeline_class = OpenQuestionPipeline
+class PredictorOfWords(Predictor):
+    """Asks a model about words of its user."""
 
     def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
         return f"names none of {', '.join(targets)}" if is_readable(text) and targets else NOTHING_TO_READ
+
+
+class PredictorOfOpenQuestions(PredictorOfWords):
+    """Asks a classifier."""
+
+    pipeline_class = OpenQuestionPipeline
+    all_answers: ClassVar = {"return_all": True}
 
 
 class PredictorOfTerms(Predictor):
@@ -119,8 +124,8 @@ class PredictorOfWrittenTuples(PredictorOfTuples):
     pipeline_class = TextAnswerPipeline
 
 
-class PredictorOfGivenTerms(PredictorOfOpenQuestions):
-    """Has a model generate the label of aspect terms of its user, or their opinion terms."""
+class PredictorOfGivenTerms(PredictorOfWords):
+    """Has a model generate the label of aspect terms, or their opinion terms."""
 
     pipeline_class = GivenTermPipeline
 

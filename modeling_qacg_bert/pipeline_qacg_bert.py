@@ -79,7 +79,8 @@ class AspectSentimentPipeline(Pipeline):
         sentiment: P(label | present) of every label but the `none_label`.
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
-        in_training: of a model with `context_source="text"`: whether the aspect was in its training.
+        in_training: of a model with `context_source="text"`: whether the aspect was in its training, case
+            aside.
         start, end: with `split_sentences`, what the answer is about: text[start:end], one sentence or several.
         words: with `explain`, the words that were read: `word`, which is text[start:end], `start`, `end`, `relevance`.
             Relevance is that of the word's tokens, in which the most relevant of the text has 1 or -1. With
@@ -384,7 +385,7 @@ class AspectSentimentPipeline(Pipeline):
                 }
             )
             if contexts.is_open:
-                answers[-1]["in_training"] = question.aspect in (NO_ASPECT, *contexts.aspects)
+                answers[-1]["in_training"] = contexts.knows(question.aspect)
             if question.span is not None:
                 answers[-1]["start"], answers[-1]["end"] = question.span
         return answers

@@ -78,6 +78,10 @@ class Contexts:
         # What has targets is asked without one as the context that has none.
         return replace(self, targets=() if new[0] == (NO_TARGET,) else new[0], aspects=new[1])
 
+    def knows(self, aspect: str) -> bool:
+        """Whether the model's training asked about an aspect, case aside; it did about texts as such."""
+        return aspect.casefold() in {name.casefold() for name in (NO_ASPECT, *self.aspects)}
+
     def __len__(self) -> int:
         return max(1, len(self.targets)) * len(self.aspects)
 

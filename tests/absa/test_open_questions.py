@@ -103,12 +103,26 @@ def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word
         ("LOCATION2", None, "price", True),
         ("LOCATION2", None, "taste", True),
     ]
-    assert asked(TEXT, aspects=["noise", "price"]) == [("", None, "noise", False), ("", None, "price", True)]
+    assert asked(TEXT, aspects=["noise", "Price"]) == [("", None, "noise", False), ("", None, "Price", True)]
     assert asked(TEXT, targets=["soup"]) == [("soup", 4, "", True)]
     assert asked("LOCATION1 is dear", targets=["LOCATION1"], aspects=["noise"]) == [("LOCATION1", 0, "noise", False)]
     assert [aspect for _, _, aspect, _ in asked("LOCATION1 is dear", targets=["LOCATION1"])] == ["price", "taste"]
     assert read.pipe({"text": TEXT, "aspect": "noise"})["in_training"] is False
     assert asked(" ") == []
+
+
+def test_none_is_said_where_it_is_asked_for(save_word_model):
+    def labels(answers: list[dict]) -> list[str]:
+        return [answer["label"] for answer in answers]
+
+    asked = {"aspects": ["price", "soup"]}
+    folder = str(save_word_model(TEXT))
+    (best,) = set(labels(absa.load(folder).pipe(TEXT, **asked)))
+    read = absa.load(str(save_word_model(TEXT, none_label=best)), **asked)
+    assert labels(read.pipe(TEXT)) == [] == read(TEXT)
+    assert labels(read.pipe(TEXT, return_all=True)) == [best, best]
+    assert len(read(TEXT, **read.all_answers)) == 2
+    assert read.pipe({"text": TEXT, "aspect": "price"})["label"] == best
 
 
 @pytest.mark.parametrize(
@@ -118,6 +132,7 @@ def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word
         (5, {"aspects": ["price"]}, r"input 0: it is 5 \(int\): give a text or a question"),
         (TEXT, {"aspects": "price"}, "aspects='price': give a list of words"),
         (TEXT, {"targets": {"Camden": "LOCATION1"}}, "targets={'Camden': 'LOCATION1'}: give a list of words"),
+        (TEXT, {"aspects": ["price"], "return_all": "yes"}, "return_all='yes': give True or False"),
         (TEXT, {"aspects": ["price"], "explain": "gradient"}, "explain='gradient': give 'attention'"),
         ({"text": TEXT}, {}, r"input 0: it has the keys \['text'\]: a question needs a target or an aspect too"),
         ({"text": " ", "aspect": "price"}, {}, "input 0: its text is ' '"),
@@ -134,8 +149,8 @@ def test_what_is_no_question(input_, parameters, told, read):
 
 
 def test_what_has_no_such_parameter(folder, read, save_word_model):
-    with pytest.raises(TypeError, match="return_all: no parameter, there are targets, aspects, explain"):
-        read(TEXT, return_all=True)
+    with pytest.raises(TypeError, match="split_sentences: no parameter, there are targets, aspects, return_all, expl"):
+        read(TEXT, split_sentences=True)
     with pytest.raises(ValueError, match="is a AFLstmForSequenceClassification; decoding: no parameter"):
         absa.load(folder, decoding="free")
     with pytest.raises(ValueError, match="explain='attention' with a AFLstmForSequenceClassification without"):

@@ -278,7 +278,7 @@ def test_evaluation_is_among_the_labels_of_the_data(finished: Path, folder: Path
 
 
 def test_it_is_asked_about_any_aspect(finished: Path):
-    read = absa.load(str(finished / "seed-42"))
+    read = absa.load(str(finished / "seed-42"), return_all=True)
     assert [one.aspect for one in read("it is dull")] == ["food", "general", "safety", "price"]
     answers = read.pipe("it is dull", aspects=["noise", "food"])
     assert [(answer["aspect"], answer["in_training"]) for answer in answers] == [("noise", False), ("food", True)]
