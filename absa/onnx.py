@@ -16,10 +16,13 @@ import onnxruntime
 import onnxscript  # noqa: F401  # what torch.onnx writes with
 import torch
 from onnxruntime.quantization import QuantType, quantize_dynamic
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from absa.models import takes
-from modeling_qacg_bert import Contexts
+from absa.predict import takes_any_words
+from modeling_qacg_bert import Contexts, with_fixed_contexts
 from modeling_qacg_bert.processing_qacg_bert import PLACEHOLDER
 
 BATCHES = ((1, 5), (2, 64), (7, 33), (32, 16))  # (batch, length) to compare; none is the one that is traced
@@ -27,7 +30,10 @@ SEED = 0
 
 
 def random_batch(model: PreTrainedModel, batch_size: int, length: int) -> dict[str, torch.Tensor]:
-    """Inputs of these sizes whose rows, but the first, are padded by up to half, by turns on the right and left."""
+    """Inputs of these sizes whose rows, but the first, are padded by up to half.
+
+    Every other token is of the second sequence, where the model has types for them.
+    """
     generator = torch.Generator().manual_seed(SEED)
 
     def draw(low: int, high: int, *shape: int) -> torch.Tensor:
@@ -35,17 +41,44 @@ def random_batch(model: PreTrainedModel, batch_size: int, length: int) -> dict[s
 
     mask = torch.ones(batch_size, length, dtype=torch.long)
     for row in range(1, batch_size):
-        padding = int(draw(0, length // 2 + 1, 1))
-        mask[row, slice(length - padding, None) if row % 2 else slice(padding)] = 0
+        mask[row, length - int(draw(0, length // 2 + 1, 1)) :] = 0
     of_encoder = model.config.get_text_config()
+    second = min(1, max(getattr(of_encoder, "type_vocab_size", 2) - 1, 0))
     batch = {
         "input_ids": draw(0, of_encoder.vocab_size, batch_size, length) * mask,
         "attention_mask": mask,
-        "token_type_ids": draw(0, of_encoder.type_vocab_size, batch_size, length),
+        "token_type_ids": (torch.arange(length) % 2 * second).repeat(batch_size, 1),
     }
     if takes(model, "context_ids"):
         batch["context_ids"] = draw(0, model.config.num_contexts, batch_size)
     return batch
+
+
+def with_names(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, aspects: list[str] | None
+) -> PreTrainedModel:
+    """The model to export, whose configuration names all that it is asked about.
+
+    Args:
+        aspects: of a model that is asked about any words, those to export; None for those of its training.
+    Raises:
+        ValueError: if there is no name, or the model has its own; if it cannot be exported for texts of any length.
+    """
+    config = model.config
+    if any(isinstance(module, nn.RNNBase) for module in model.modules()):
+        raise ValueError(
+            f"a {type(model).__name__} with an LSTM cannot be exported for texts of any length: ask it by absa.load"
+        )
+    if takes_any_words(model):
+        config.aspects = aspects or getattr(config, "aspects", None)
+        if not config.aspects:
+            raise ValueError("aspects is empty, and this model's training named none: give words, such as price")
+        return model
+    if Contexts.from_config(config).is_open:
+        return with_fixed_contexts(model, tokenizer, aspects)
+    if aspects:
+        raise ValueError(f"aspects={' '.join(aspects)}: this model has its own; leave them out")
+    return model
 
 
 @contextmanager
@@ -64,7 +97,7 @@ def export(model: PreTrainedModel, file: Path):
     """Writes a classifier, in eval mode, as one ONNX file."""
     sizes = torch.export.Dim("batch"), torch.export.Dim("length", max=model.config.max_position_embeddings)
     batch = random_batch(model, 3, 11)
-    with quiet():
+    with quiet(), sdpa_kernel(SDPBackend.MATH):  # what it is made of in the file, where others lay tensors out so too
         torch.onnx.export(
             model,
             (),

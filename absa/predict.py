@@ -157,11 +157,14 @@ def predictor_of(auto_class: type, model: PreTrainedModel) -> type[Predictor]:
         if points:
             return PredictorOfGivenTerms if is_given else PredictorOfTuples
         return PredictorOfGivenTermsInText if is_given else PredictorOfWrittenTuples
-    reads_questions = getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids")
+    return PredictorOfOpenQuestions if takes_any_words(model) else PREDICTORS[auto_class]
+
+
+def takes_any_words(model: PreTrainedModel) -> bool:
+    """Whether a classifier reads the words that it is asked about, and its configuration does not name all of them."""
+    config = model.config
     is_open = getattr(config, "context_source", "id") == "text" or not getattr(config, "aspects", None)
-    if reads_questions and is_open:
-        return PredictorOfOpenQuestions
-    return PREDICTORS[auto_class]
+    return getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids") and is_open
 
 
 def load(model: str, **parameters) -> Predictor:

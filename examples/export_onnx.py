@@ -12,11 +12,10 @@ from pathlib import Path
 import torch
 
 from absa.commands import parse, user_errors
-from absa.models import load_classifier, takes
-from modeling_qacg_bert import Contexts, with_fixed_contexts
+from absa.models import load_classifier
 
 try:
-    from absa.onnx import export, largest_difference, quantise, write_questions
+    from absa.onnx import export, largest_difference, quantise, with_names, write_questions
 except ImportError as error:
     raise SystemExit(f"{error.name} is not installed: pip install 'qacg-bert[onnx]'") from error
 
@@ -34,7 +33,7 @@ class ExportArguments:
     aspects: list[str] | None = field(
         default=None,
         metadata={
-            "help": "Of a model that reads contexts in words: the aspects to export (default: those of its training)."
+            "help": "Of a model that is asked about any words: the aspects to export (default: those of its training)."
         },
     )
     int8: bool = field(
@@ -48,12 +47,7 @@ def main(arguments: ExportArguments):
     if output_dir.exists() and (not output_dir.is_dir() or any(output_dir.iterdir())):
         raise FileExistsError(f"output_dir={output_dir} is not an empty folder: choose another")
     model, tokenizer = load_classifier("checkpoint", arguments.checkpoint, dtype=torch.float32)
-    contexts = Contexts.from_config(model.config)  # for its error: without names no one knows what an output answers
-    if contexts.is_open and takes(model, "context_ids"):
-        model = with_fixed_contexts(model, tokenizer, arguments.aspects)
-    elif arguments.aspects:
-        raise ValueError(f"aspects={' '.join(arguments.aspects)}: this model has its own; leave them out")
-
+    model = with_names(model, tokenizer, arguments.aspects)
     output_dir.mkdir(parents=True, exist_ok=True)
     file = output_dir / "model.onnx"
     export(model, file)

@@ -10,6 +10,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+import absa
 from absa import models as backbones
 from absa.tasks.classification import describe
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
@@ -88,6 +89,30 @@ def test_answers_without_pytorch_are_the_pipelines(exported, tmp_path: Path, rep
     ]
     assert [float(line[3]) for line in lines] == pytest.approx([answer["score"] for answer in answers], abs=2e-4)
     assert len({line[3] for line in lines}) > 1
+
+
+def test_answers_about_words(tiny_bert: Path, save_word_model, tmp_path: Path, run_here):
+    """Of a model whose training named no aspects; those of the export are asked about."""
+    text, checkpoint, aspects = "The price is dear, the place safe.", tmp_path / "pairs", ["price", "safe", "noise"]
+    config = backbones.build_config("bert", str(tiny_bert), describe(None, ["positive", "negative"]))
+    torch.manual_seed(0)
+    model = backbones.load_model(str(tiny_bert), config, "sdpa")
+    for parameter in model.parameters():
+        parameter.data += 0.3 * torch.randn_like(parameter)
+    model.save_pretrained(checkpoint)
+    backbones.load_tokenizer(str(tiny_bert), config).save_pretrained(checkpoint)
+    with pytest.raises(ValueError, match="aspects is empty, and this model's training named none: give words"):
+        run_here(SCRIPT, checkpoint, tmp_path / "onnx")
+    run_here(SCRIPT, checkpoint, tmp_path / "onnx", "--aspects", *aspects)
+    printed = run_here("examples/predict_onnx.py", tmp_path / "onnx", text)
+    lines = [line.rsplit(maxsplit=2) for line in printed.splitlines()]
+    answers = absa.load(str(checkpoint)).pipe(text, aspects=aspects)
+    assert [(about.strip(), label) for about, label, _ in lines] == [(one["aspect"], one["label"]) for one in answers]
+    scores = [answer["score"] for answer in answers]
+    assert [float(score) for _, _, score in lines] == pytest.approx(scores, abs=2e-4)
+    assert np.ptp(scores) > 0.01
+    with pytest.raises(ValueError, match="a AFLstmForSequenceClassification with an LSTM cannot be exported"):
+        run_here(SCRIPT, save_word_model(text), tmp_path / "lstm", "--aspects", "price")
 
 
 def test_errors(tiny_bert: Path, tiny_tagger: Path, tmp_path: Path, run_here):

@@ -285,3 +285,14 @@ def test_configurations_hold_contexts_as_the_older_do():
     assert config.num_contexts == 6
     assert QACGBertConfig(targets=["a"], aspects=["c"]).num_contexts == CGBertConfig(aspects=["c"]).num_contexts == 1
     assert AutoConfig.for_model("cg").num_contexts == 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["distilbert", "modernbert", "mpnet", "deberta-v2-buckets"])
+def test_onnx(name: str, tmp_path: Path):
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed: pip install 'qacg-bert[onnx]'")
+    from absa.onnx import export, largest_difference
+
+    model = make(QACGForSequenceClassification, copy.deepcopy(ENCODERS[name]), num_context_layers=2).float()
+    export(model, tmp_path / "model.onnx")
+    assert largest_difference(model, tmp_path / "model.onnx") < 1e-4
