@@ -8,7 +8,7 @@ from transformers.configuration_utils import PreTrainedConfig, strict  # hugging
 from .configuration_qacg_bert import ContextFields, QuasiAttentionFields
 
 # Their positions begin behind that of padding.
-BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
+BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")  # encoders that count positions from there
 
 
 @strict

@@ -6,6 +6,8 @@ from typing import ClassVar, Literal
 from transformers import AutoConfig
 from transformers.configuration_utils import PreTrainedConfig, strict  # huggingface_hub's, as Transformers has it
 
+BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")  # encoders that count positions from there
+
 
 @strict
 class ScalarMixConfig(PreTrainedConfig):
@@ -81,7 +83,9 @@ class ScalarMixConfig(PreTrainedConfig):
     @property
     def max_position_embeddings(self) -> int:
         """The most tokens that the encoder reads."""
-        return self.encoder_config.max_position_embeddings
+        of_encoder = self.encoder_config
+        behind_padding = of_encoder.model_type in BEHIND_PADDING
+        return of_encoder.max_position_embeddings - behind_padding * (of_encoder.pad_token_id + 1)
 
     @property
     def hidden_size(self) -> int:

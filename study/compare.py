@@ -9,10 +9,11 @@ none where the answers of a seed, which a run leaves beside its checkpoint, are 
 """
 
 import importlib
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -146,6 +147,10 @@ def main(arguments: CompareArguments):
         if missing := [folder for folder in chain(*runs) if not (folder / "results.json").is_file()]:
             print(f"{label} minus {other}: no interval over sentences, since the answers in {missing[0]} are gone")
             continue
+        for folder, (name, seed) in zip(chain(*runs), product(names, seeds), strict=True):
+            told = json.loads((folder / "results.json").read_text(encoding="utf-8"))["test"]
+            if any(told[score] != kept for score, kept in results[name, seed]["test"].items()):
+                raise ValueError(f"{folder} is of another training than its line in results.jsonl: remove either")
         scores = paired_difference(grid.task, grid.dataset, runs, arguments.resamples)
         compared[label] |= {"resamples": arguments.resamples, "scores": scores}
         for name in scores:

@@ -1,5 +1,6 @@
 """The runs of the study: grids of `grids/*.yaml` over what `budget.yaml` gives to all."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,7 @@ import yaml
 STUDY = Path(__file__).resolve().parent
 GRIDS = sorted((STUDY / "grids").glob("*.yaml"))
 BUDGET = yaml.safe_load((STUDY / "budget.yaml").read_text(encoding="utf-8"))
+LONGEST_NAME = 250  # bytes; file systems take 255
 UNNAMED = ("dataset", "model_type", "oracle")  # the first two are in the name anyhow, the last changes no answer
 
 
@@ -74,4 +76,7 @@ def run_name(arguments: Mapping) -> str:
             changes += [f"{name}.{key}={item}" for key, item in sorted(value.items())]
         elif name not in UNNAMED and value is not None and value != BUDGET.get(name):
             changes.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}".replace("/", "--"))
-    return f"{arguments['dataset']}/{','.join([arguments['model_type'], *changes])}"
+    name = ",".join([arguments["model_type"], *changes])
+    if len(name.encode()) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME // 2]},{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+    return f"{arguments['dataset']}/{name}"

@@ -27,6 +27,10 @@ NOT_TAKEN = {
     "data_seed": "give --seeds",
     "load_best_model_at_end": "the checkpoint that is tested is the one chosen on the validation split",
     "resume_from_checkpoint": "the same command, given again, goes on where it stopped",
+    "save_only_model": "a run that is stopped could not go on from such checkpoints",
+    "dataloader_drop_last": "each row of a split is answered and scored",
+    "bf16_full_eval": "what is chosen is scored in float32",
+    "fp16_full_eval": "what is chosen is scored in float32",
 }
 # What a recipe says of its own data set alone.
 OF_THE_DATA = (
@@ -281,6 +285,9 @@ def parse_all(argv: list[str], *others: type) -> tuple:
         value = getattr(training, name)
         if value != ABSATrainingArguments.__dataclass_fields__[name].default:
             raise ValueError(f"{name}={value} has no effect here: {remedy}")
+    if training.greater_is_better == (training.metric_for_best_model or "loss").endswith("loss"):
+        remedy = "losses are better when they are less, all scores when they are greater"
+        raise ValueError(f"greater_is_better={training.greater_is_better} has no effect here: {remedy}")
     return Arguments(model, data, training), *further
 
 

@@ -34,7 +34,7 @@ from absa.tasks.registry import TASKS
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_all
 from absa.training.noisy_rows import Corpus, DenoisingArguments, NoisyRows, Restoring, corpus_of, mask_of
 from absa.training.optimisation import freeze
-from absa.training.run import build, decisive, digest, each_seed, one_seed
+from absa.training.run import build, decisive, digest, digest_of_start, each_seed, one_seed
 from absa.training.sampling import TrainingOrder
 from absa.training.trainer import ABSATrainer, predict
 from modeling_generative_absa import PointerForABSA
@@ -259,6 +259,7 @@ def main(argv: list[str]):
     described = {**decisive(arguments.training), **asdict(arguments.model), **asdict(arguments.data)}
     described |= {"world_size": arguments.training.world_size, **asdict(denoising)}
     described["data_sha256"] = digest({"texts": texts.documents, "held_out": texts.held_out})
+    described["start_sha256"] = digest_of_start(arguments.model)
     if state.is_main_process:
         for source, counts in texts.counts.items():
             print(f"{source}: {', '.join(f'{count} {name}' for name, count in counts.items())}", flush=True)

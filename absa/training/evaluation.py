@@ -49,7 +49,8 @@ def answers_of(
     Raises:
         ValueError: if the data asks for something that the model does not know.
     """
-    tokenizer.model_max_length = most_tokens(arguments.max_length, model.config)
+    # No more of a text than in training, which the tokenizer remembers.
+    tokenizer.model_max_length = min(tokenizer.model_max_length, most_tokens(arguments.max_length, model.config))
     if hasattr(arguments, "context_source"):  # which the model has decided
         arguments = replace(arguments, context_source=getattr(model.config, "context_source", "id"))
     entries = task.entries(split, arguments, tokenizer, model.config)

@@ -9,7 +9,8 @@ from transformers import PreTrainedModel
 # The parts of a backbone, where a model has none of this name, and what context guidance adds inside of its layers.
 BACKBONE = {"embeddings", "encoder", "pooler"}
 GUIDANCE = {"context_matrix", "context_query", "context_key", "query_gate", "key_gate"}
-LAYER = re.compile(r"\.encoder\.layer\.(\d+)\.")
+EMBEDDINGS = re.compile(r"\.(?:embeddings|shared|embed_\w+)\.")
+LAYER = re.compile(r"\.(\d+)\.")
 
 
 def part_of(name: str, model: PreTrainedModel) -> str:
@@ -18,7 +19,9 @@ def part_of(name: str, model: PreTrainedModel) -> str:
 
 
 def is_new(name: str, model: PreTrainedModel) -> bool:
-    """Whether the parameter of this name starts from random numbers."""
+    """Whether the parameter of this name starts from random numbers; of BART or T5 as they are none does."""
+    if model.config.is_encoder_decoder and not hasattr(model.base_model, "backbone"):
+        return False
     backbone = {"backbone"} if hasattr(model.base_model, "backbone") else BACKBONE
     return part_of(name, model) not in backbone or not GUIDANCE.isdisjoint(name.split("."))
 
@@ -39,7 +42,7 @@ def freeze(model: PreTrainedModel, learning_rates: Mapping[str, float] | None):
 
 def depth_of(name: str, num_layers: int) -> int:
     """0 for the embeddings, 1 for the first layer, `num_layers` + 1 for what stands above the layers."""
-    if ".embeddings." in name:
+    if EMBEDDINGS.search(f".{name}"):
         return 0
     layer = LAYER.search(name)
     return int(layer[1]) + 1 if layer else num_layers + 1

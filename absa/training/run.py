@@ -250,6 +250,19 @@ def digest(splits: Mapping[str, Rows]) -> str:
     return hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()
 
 
+def digest_of_start(arguments: ModelArguments) -> str | None:
+    """SHA-256 of the user's own files that training starts from: word vectors, or the weights in a folder.
+
+    None where there are none, or each seed has its own; packages and the Hub have versions.
+    """
+    start = Path(arguments.word_vectors or arguments.model_name_or_path or "package:")
+    found = hashlib.sha256()
+    for file in (files := [start] if start.is_file() else sorted(start.glob("*.safetensors"))):
+        with file.open("rb") as content:
+            found.update(hashlib.file_digest(content, "sha256").digest())
+    return found.hexdigest() if files else None
+
+
 def decisive(arguments: ABSATrainingArguments) -> dict:
     """The arguments that a result depends on."""
     return {
@@ -316,7 +329,8 @@ def main(argv: list[str], prepare: Prepare | None = None, **recorded):
         print(task.overview(), flush=True)
     output_dir = Path(arguments.training.output_dir)
     described = {**asdict(arguments.model), **asdict(arguments.data), "world_size": arguments.training.world_size}
-    run = {**decisive(arguments.training), **described, "data_sha256": digest(task.splits), **recorded}
+    digests = {"data_sha256": digest(task.splits), "start_sha256": digest_of_start(arguments.model)}
+    run = {**decisive(arguments.training), **described, **digests, **recorded}
 
     def train(seed: int, folder: Path, begin: Callable[[], None]) -> dict:
         def begin_with(model: PreTrainedModel):

@@ -46,6 +46,9 @@ class SaveAndStop(TrainerCallback):
         self.accelerator = accelerator
         self.told = self.stops = False
 
+    def on_train_begin(self, args, state, control, **kwargs):
+        find_best(state, args.output_dir)
+
     def note(self, signum, frame):
         self.told = True
 
@@ -129,12 +132,14 @@ class ABSATrainer(Seq2SeqTrainer):
 
         Raises:
             SystemExit: on SIGTERM, see `SaveAndStop`.
+            FileNotFoundError: if the best checkpoint of an earlier start is gone.
         """
         last_checkpoint = last_whole(self.args.output_dir)
         if last_checkpoint is not None:
             logger.warning("going on from %s", last_checkpoint)
             state = TrainerState.load_from_json(Path(last_checkpoint) / TRAINER_STATE_NAME)
             if has_stopped_early(state):  # to train on would be to ask the patience once more
+                find_best(state, self.args.output_dir)
                 self.state = state
                 self._load_best_model()
                 return None
@@ -237,6 +242,19 @@ def has_stopped_early(state: TrainerState) -> bool:
     return control["should_training_stop"] and state.global_step < state.max_steps
 
 
+def find_best(state: TrainerState, folder: str):
+    """Has the state name the best checkpoint by where the run's folder lies now, which may have been moved.
+
+    Raises:
+        FileNotFoundError: if it is gone: another would be tested in its place.
+    """
+    if state.best_global_step:
+        best = Path(folder) / f"checkpoint-{state.best_global_step}"
+        if not best.is_dir():
+            raise FileNotFoundError(f"{best}, the best checkpoint, is missing: remove {folder} to train anew")
+        state.best_model_checkpoint = str(best)
+
+
 def last_whole(folder: str) -> str | None:
     """The checkpoint to go on from. Those that were not written to their end are removed."""
     for checkpoint in reversed(sort_checkpoints(folder)):
@@ -253,6 +271,7 @@ def compute_in_float32(trainer: Trainer):
     """Takes the mixed precision of its training from a model, which answers from now on as the pipeline has it."""
     for name in ("forward", "_original_forward"):  # on the instance: Accelerate's, which computes under autocast
         vars(trainer.model).pop(name, None)
+    trainer.accelerator.native_amp = False  # which wraps a model that was not trained here when it is first asked
 
 
 def predict(trainer: Trainer, entries: Sequence[Mapping]) -> np.ndarray | tuple[np.ndarray, ...]:

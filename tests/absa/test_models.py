@@ -14,7 +14,8 @@ from transformers import AutoModelForSeq2SeqLM, BertConfig, BertForSequenceClass
 from absa import models
 from absa.tasks.classification import describe
 from absa.training import optimisation
-from modeling_qacg_bert import Contexts, QACGBertConfig
+from modeling_qacg_bert import Contexts, QACGBertConfig, QACGConfig
+from modeling_scalar_mix import ScalarMixConfig
 
 CONTEXTS = Contexts(("LOCATION1", "LOCATION2"), ("price", "safety"))
 LABELS = ["none", "positive", "negative"]
@@ -254,3 +255,12 @@ def test_a_classifier_that_would_answer_at_random(checkpoint: Path, change: Call
     change(checkpoint)
     with pytest.raises(ValueError, match=f"model=.* {told}"):
         models.load_classifier("model", str(checkpoint))
+
+
+def test_encoders_that_count_positions_behind_padding_read_fewer_tokens():
+    roberta = RobertaConfig(max_position_embeddings=130, pad_token_id=1)
+    wrapped = [QACGConfig(encoder_config=roberta), ScalarMixConfig(encoder_config=roberta)]
+    assert [models.most_tokens(512, config) for config in (roberta, *wrapped)] == [128] * 3
+    assert [config.max_position_embeddings for config in wrapped] == [128] * 2
+    assert models.most_tokens(512, BertConfig(max_position_embeddings=130)) == 130
+    assert models.most_tokens(20, roberta) == 20

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import torch
-from transformers import AutoModelForTokenClassification
+from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 SCRIPT = "examples/evaluate_checkpoint.py"
 
@@ -23,6 +23,21 @@ def test_scores_are_those_of_training(finished_run, tiny_sentihood: Path, tmp_pa
         pd.read_parquet(folder / "test_probabilities.parquet") for folder in (tmp_path / "scores", seed)
     )
     pd.testing.assert_frame_equal(found, expected, rtol=0, atol=1e-6)
+
+
+def test_no_more_of_a_text_is_read_than_in_training(finished_run, tiny_sentihood: Path, tmp_path: Path, run_here):
+    short = shutil.copytree(finished_run[0] / "seed-1", tmp_path / "short")
+    AutoTokenizer.from_pretrained(short, model_max_length=14).save_pretrained(short)
+    read = {}
+    for name, seed, words in (
+        ("remembered", short, ()),
+        ("told", finished_run[0] / "seed-1", ("--max_length", "14")),
+        ("whole", finished_run[0] / "seed-1", ()),
+    ):
+        run_here(SCRIPT, seed, *words, "--data_dir", tiny_sentihood, "--output_dir", tmp_path / name)
+        read[name] = pd.read_parquet(tmp_path / name / "test_probabilities.parquet").filter(like="p_").to_numpy()
+    assert (read["remembered"] == read["told"]).all()
+    assert (read["told"] != read["whole"]).any()
 
 
 def test_what_cannot_be_scored(finished_run, tiny_sentihood: Path, tmp_path: Path, run_here):

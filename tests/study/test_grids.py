@@ -23,6 +23,7 @@ def test_every_run_of_every_grid_can_be_started():
             if name in folders:  # a run that two grids share is one run, oracle and all
                 assert folders[name] == arguments, f"{label}: {name} is another run's too"
                 continue
+            assert max(len(part.encode()) for part in name.split("/")) <= 255, "a file system takes no more"
             folders[name], started = arguments, dict(arguments)
             started.pop("control", None)
             denoised = {**started, **started.pop("denoising", {})}

@@ -57,6 +57,11 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
     assert scores["macro_f1_low"] <= expected <= scores["macro_f1_high"]
     assert f"macro_f1 {100 * expected:+.1f}" in printed
 
+    told = tmp_path / "runs" / names[0] / "seed-1" / "results.json"
+    told.write_text(told.read_text().replace('"macro_f1": ', '"macro_f1": 1'))
+    with pytest.raises(ValueError, match=r"seed-1 is of another training than its line in results.jsonl"):
+        run_here("study/compare.py", grid_file, *places, "--resamples", "50")
+
     monkeypatch.setattr(report, "GRIDS", [grid_file])
     document = "\n".join(f"<!-- tiny{end} -->\nold\n<!-- /tiny{end} -->" for end in ("", "_paired", "_oracle"))
     filled = report.fill(document, tmp_path)

@@ -88,8 +88,11 @@ def test_told_to_stop_at_the_end_of_an_epoch_in_the_middle_and_in_the_last_step(
 
 
 def test_patience_is_not_asked_anew(tmp_path: Path, recipe: Path, run_here, monkeypatch):
-    """Told to stop after the first evaluation that was not better, and in that at which the patience ends."""
-    words = (SCRIPT, recipe, *OFTEN, "--patience", "2")
+    """Told to stop after the first evaluation that was not better, and in that at which the patience ends.
+
+    Meanwhile the folder is moved. What was trained in bfloat16 answers in float32.
+    """
+    words = (SCRIPT, recipe, *OFTEN, "--patience", "2", "--bf16", "true")
     run_here(*words, "--output_dir", tmp_path / "undisturbed")
     folder = tmp_path / "undisturbed" / "seed-1"
     expected = json.loads((folder / "results.json").read_text())["training"]["model"]
@@ -102,14 +105,21 @@ def test_patience_is_not_asked_anew(tmp_path: Path, recipe: Path, run_here, monk
 
     monkeypatch.setattr("transformers.trainer.DEFAULT_CALLBACKS", [*DEFAULT_CALLBACKS, ToldToStop])
     monkeypatch.setattr(ToldToStop, "steps", [expected["steps"] - 2, expected["steps"]])
-    for _ in range(2):
+    for start in ("first", "second"):
         with pytest.raises(SystemExit):
-            run_here(*words, "--output_dir", tmp_path / "stopped")
-    run_here(*words, "--output_dir", tmp_path / "stopped")
-    found = json.loads((tmp_path / "stopped" / "seed-1" / "results.json").read_text())["training"]["model"]
-    assert (found["best_step"], found["steps"]) == (expected["best_step"], expected["steps"])
+            run_here(*words, "--output_dir", tmp_path / start)
+        (tmp_path / start).rename(tmp_path / ("second" if start == "first" else "third"))
+    found = tmp_path / "third" / "seed-1"
+    best, hidden = (found / name for name in (f"checkpoint-{expected['best_step']}", "hidden"))
+    best.rename(hidden)
+    with pytest.raises(FileNotFoundError, match=r"the best checkpoint, is missing: remove .*seed-1 to train anew"):
+        run_here(*words, "--output_dir", tmp_path / "third")
+    hidden.rename(best)
+    run_here(*words, "--output_dir", tmp_path / "third")
+    training = json.loads((found / "results.json").read_text())["training"]["model"]
+    assert (training["best_step"], training["steps"]) == (expected["best_step"], expected["steps"])
     for name in FILES:
-        assert (tmp_path / "stopped" / "seed-1" / name).read_bytes() == (folder / name).read_bytes()
+        assert (found / name).read_bytes() == (folder / name).read_bytes()
 
 
 @pytest.mark.parametrize(("num_processes", "last"), [(1, 13), (2, 20)])

@@ -6,12 +6,23 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import BertForSequenceClassification
+from transformers import AutoConfig, AutoModelForSeq2SeqLM, BertForSequenceClassification
 
 from absa import losses, models
 from absa.training import optimisation
 from absa.training.arguments import ABSATrainingArguments
 from absa.training.trainer import ABSATrainer
+from modeling_qacg_bert import QACGConfig, QACGForSequenceClassification
+
+SIZES = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+SMALL = {
+    "distilbert": {"vocab_size": 30, "dim": 8, "n_layers": 2, "n_heads": 2, "hidden_dim": 8},
+    "modernbert": {**SIZES, "intermediate_size": 8, "pad_token_id": 0},
+    "t5": {"vocab_size": 30, "d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 2, "num_heads": 2},
+    "bart": {"vocab_size": 30, "d_model": 8},
+}
+for side in ("encoder", "decoder"):
+    SMALL["bart"] |= {f"{side}_layers": 2, f"{side}_attention_heads": 2, f"{side}_ffn_dim": 8}
 
 
 @pytest.fixture
@@ -43,6 +54,33 @@ def test_learning_rates_by_depth(model):
         ("classifier.bias", 3.0, 0.0),
     ]:
         assert (found[name]["lr"], found[name]["weight_decay"]) == (rate, decay), name
+
+
+@pytest.mark.parametrize(
+    ("encoder", "first", "last"),
+    [
+        ("distilbert", "transformer.layer.0.attention.q_lin.weight", "transformer.layer.1.ffn.lin1.bias"),
+        ("modernbert", "layers.0.attn.Wqkv.weight", "layers.1.mlp.Wi.weight"),
+    ],
+)
+def test_depth_in_any_encoder(encoder: str, first: str, last: str):
+    config = QACGConfig(encoder_config=AutoConfig.for_model(encoder, **SMALL[encoder]))
+    model = QACGForSequenceClassification(config)
+    names = {parameter: name for name, parameter in model.named_parameters()}
+    groups = optimisation.parameter_groups(model, [], 0.0, 1.0, 3.0, 0.5)
+    rates = {names[parameter]: group["lr"] for group in groups for parameter in group["params"]}
+    assert (rates[f"model.encoder.{first}"], rates[f"model.encoder.{last}"]) == (0.25, 0.5)
+    assert {rate for name, rate in rates.items() if ".embeddings." in name} == {0.125}
+    assert {rate for name, rate in rates.items() if ".guidance." in name} == {3.0}
+
+
+@pytest.mark.parametrize("kind", ["t5", "bart"])
+def test_nothing_of_an_encoder_decoder_is_new(kind: str):
+    model = AutoModelForSeq2SeqLM.from_config(AutoConfig.for_model(kind, **SMALL[kind]))
+    assert not any(optimisation.is_new(name, model) for name, _ in model.named_parameters())
+    depths = {name: optimisation.depth_of(name, 2) for name, _ in model.named_parameters()}
+    assert {depth for name, depth in depths.items() if "shared" in name} == {0}
+    assert set(depths.values()) >= {0, 1, 2}
 
 
 def test_the_trainer_uses_them(model, tmp_path: Path):

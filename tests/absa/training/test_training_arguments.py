@@ -21,6 +21,13 @@ def test_a_token_is_refused_and_not_shown():
     [
         (["--seeds", "3", "3"], r"seeds=\[3, 3\] holds a seed twice"),
         (["--seed", "3"], "seed=3 has no effect here: give --seeds"),
+        (["--save_only_model", "true"], "save_only_model=True has no effect here: a run that is stopped could not go"),
+        (
+            ["--metric_for_best_model", "invalid_share", "--greater_is_better", "false"],
+            "greater_is_better=False has no effect here: losses are better when",
+        ),
+        (["--dataloader_drop_last", "true"], "dataloader_drop_last=True has no effect here: each row of a split"),
+        (["--bf16_full_eval", "true"], "bf16_full_eval=True has no effect here: what is chosen is scored in float32"),
         (["--r_drop", "true", "--label_smoothing_factor=0.1"], "r_drop=true with label_smoothing_factor=0.1"),
         (["--config_overrides", "gate_bais=true"], "'gate_bais=true' is no field=value of a qacg_bert"),
         (["--model_type", "bert", "--num_context_layers", "1"], "'num_context_layers=1' is no field=value of a bert"),
