@@ -135,6 +135,8 @@ def check_tokenizer(name: str, tokenizer: PreTrainedTokenizerBase, config: PreTr
             f"the tokenizer of {name} has {len(tokenizer)} tokens, the model {vocab_size}: put the files of "
             "the model's own tokenizer (tokenizer.json or vocab.txt) beside its weights"
         )
+    if not tokenizer.is_fast and (hasattr(config, "grammar") or not config.is_encoder_decoder):
+        raise ValueError(f"the tokenizer of {name} tells no words of its tokens: give a model with a fast tokenizer")
 
 
 def auto_class_of(argument: str, name: str, auto_classes: Iterable[type]) -> type:
@@ -358,7 +360,8 @@ def load_model(
             key for key in found["unexpected_keys"] if (layer := LAYER.search(key)) and int(layer[1]) >= num_layers
         ],
     }
-    remedy = "Give a complete checkpoint; config_overrides=num_hidden_layers=N leaves out upper layers"
+    remedy = "Give a complete checkpoint, of the same subtasks and labels; "
+    remedy += "config_overrides=num_hidden_layers=N leaves out upper layers"
     refuse_weights(f"model_name_or_path={backbone}", faults, remedy)
     # The mean loss over a batch is taken in the model, for BERT's class too, whatever its keyword arguments suggest.
     model.accepts_loss_kwargs = False

@@ -96,7 +96,9 @@ class PredictorOfWords(Predictor):
     """Asks a model about words of its user."""
 
     def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
-        return f"names none of {', '.join(targets)}" if is_readable(text) and targets else NOTHING_TO_READ
+        if not is_readable(text) or not targets:
+            return NOTHING_TO_READ
+        return f"names none of {', '.join(targets)} in what the model reads of it"
 
 
 class PredictorOfOpenQuestions(PredictorOfWords):

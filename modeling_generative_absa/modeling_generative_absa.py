@@ -318,14 +318,24 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
         if constrained:
             processors = [GrammarLogitsProcessor(self.grammar, encoder_outputs.word_mask)]
             options["logits_processor"] = LogitsProcessorList([*processors, *(options.get("logits_processor") or [])])
-        has_length = any(options.get(name) for name in ("max_length", "max_new_tokens", "generation_config"))
-        if not has_length and self.generation_config.max_new_tokens is None:
+        given, defaults = options.get("generation_config"), dict(SPECIAL_INDICES)
+        chosen = given or self.generation_config
+        if (options.get("num_beams") or chosen.num_beams or 1) > 1 and chosen.length_penalty in (None, 1.0):
+            # Probabilities are compared as they are: over the length, Transformers' default, more tuples would win.
+            defaults["length_penalty"] = 0.0
+        lengths = [options.get("max_length"), options.get("max_new_tokens"), chosen.max_new_tokens]
+        if not any(lengths) and (given is None or given.max_length is None):
             numbers = set(self.grammar.task_numbers(decoder_prompt_ids).tolist())
             most = max(self.grammar.max_new_tokens(self.grammar.tasks[number]) for number in numbers)
-            options["max_length"] = decoder_prompt_ids.shape[1] + most
+            defaults["max_length"] = decoder_prompt_ids.shape[1] + most
+        if given is None:
+            options = {**defaults, **options}
+        else:
+            options["generation_config"] = copy(given)
+            options["generation_config"].update(**defaults)
         return super().generate(
             attention_mask=attention_mask,
-            **{**SPECIAL_INDICES, **options},
+            **options,
             encoder_outputs=copy(encoder_outputs),  # whose tensors are replaced, for beams
             decoder_input_ids=decoder_prompt_ids,
             decoder_prompt_ids=decoder_prompt_ids,

@@ -1,6 +1,7 @@
 """Pipeline "aspect-opinion-extraction": which terms a text has, and what it says of them."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import torch
@@ -97,6 +98,8 @@ class AspectOpinionPipeline(Pipeline):
         config = self.model.config
         positions = getattr(config.get_text_config(encoder=True), "max_position_embeddings", None) or MOST_TOKENS
         self._max_length = min(positions, self.tokenizer.model_max_length, MOST_TOKENS)
+        # As in training: encoders count positions from the left, and a long text loses its end.
+        self.tokenizer.padding_side = self.tokenizer.truncation_side = "right"
         self.model.eval()
 
     def _sanitize_parameters(self, **given) -> tuple[dict, dict, dict]:
@@ -179,7 +182,7 @@ class AspectOpinionPipeline(Pipeline):
     def _given(self, input_: Mapping, text: str, words: list[tuple[int, int]], number: int) -> Span:
         """The words that an aspect term stands on."""
         place = (input_.get("target_start"), input_.get("target_end"))
-        if not all(isinstance(one, int) and not isinstance(one, bool) for one in place):
+        if not all(isinstance(one, Integral) and not isinstance(one, bool) for one in place):
             raise ValueError(
                 f'input {number}: it is {shown(input_)}, without an aspect term: give {{"text": ..., '
                 '"target_start": ..., "target_end": ...}'
@@ -216,12 +219,11 @@ class AspectOpinionPipeline(Pipeline):
         rows = [sentence.row for sentence in batch]
         names = ("input_ids", "attention_mask")
         inputs = self.tokenizer.pad({name: [row[name] for row in rows] for name in names}, return_tensors="pt")
-        side = self.tokenizer.padding_side
         word_ids = [torch.tensor(row["word_ids"]) for row in rows]
         prompts = [self.model.grammar.prompt(task, sentence.given) for sentence in batch]
         return {
             **inputs,
-            "word_ids": pad_sequence(word_ids, batch_first=True, padding_value=-1, padding_side=side),
+            "word_ids": pad_sequence(word_ids, batch_first=True, padding_value=-1),
             "decoder_prompt_ids": torch.tensor(prompts),
         }
 
@@ -284,6 +286,11 @@ class AspectOpinionPipeline(Pipeline):
                 start, end = sentence.words[words[0]][0], sentence.words[words[1] - 1][1]
             answer[field] = None if words is None else sentence.text[start:end]
             answer |= {f"{field}_start": start, f"{field}_end": end}
+        if abstain_below and found.label is not None and probabilities is None:
+            raise ValueError(
+                f"abstain_below={abstain_below}: labels of this model begin with the same token, and so have no "
+                "probabilities: leave it out"
+            )
         is_unsure = probabilities is not None and probabilities[found.label] < abstain_below
         return {
             **answer,

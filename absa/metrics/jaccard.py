@@ -18,6 +18,7 @@ def jaccard_scores(
     predicted: Sequence[Sequence[dict]],
     *,
     fields: Sequence[str] = SPANS,
+    ids: Sequence[str] | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> dict[str, float]:
@@ -36,6 +37,8 @@ def jaccard_scores(
         gold, predicted: (sentences,) lists of dicts, in which the fields are spans [start, end), or None where a tuple
             has no such span. What stands twice in a sentence counts once.
         fields: target, opinion or both.
+        ids: (sentences,) of what the bootstrap draws together, as the rows about the targets of a sentence. Default:
+            each sentence alone.
         bootstrap: number of resamples of sentences for 95% intervals `<name>_low`, `<name>_high`.
         seed: of the resampling.
 
@@ -60,7 +63,7 @@ def jaccard_scores(
             for place in range(len(fields))
         ]
     )  # (fields, sentences, 6)
-    figures = with_bounds(_figures_of(sums, fields), range(len(of_gold)), bootstrap, seed)
+    figures = with_bounds(_figures_of(sums, fields), range(len(of_gold)) if ids is None else ids, bootstrap, seed)
     return {**figures, "count_sentences": len(of_gold)}
 
 

@@ -26,6 +26,7 @@ def tuple_f1_scores(
     *,
     fields: Sequence[str] = ("target", "opinion", "label"),
     invalid: Sequence[bool] | None = None,
+    ids: Sequence[str] | None = None,
     bootstrap: int = 0,
     seed: int = 0,
 ) -> dict[str, float]:
@@ -46,6 +47,8 @@ def tuple_f1_scores(
             aspect and label strings. Other fields are ignored.
         fields: which make a tuple, some of target, opinion, aspect and label.
         invalid: (sentences,) whether some of a model's output was no tuple, and dropped. Default: none.
+        ids: (sentences,) of what the bootstrap draws together, as the rows about the targets of a sentence. Default:
+            each sentence alone.
         bootstrap: number of resamples of sentences for 95% intervals `<name>_low`, `<name>_high`; counts have none.
         seed: of the resampling.
 
@@ -57,7 +60,7 @@ def tuple_f1_scores(
         ValueError: no sentences, or sentences or fields that are not as described above.
     """
     counts = _counts(gold, predicted, fields, invalid)
-    figures = with_bounds(_figures_of(counts, fields), range(len(counts)), bootstrap, seed)
+    figures = with_bounds(_figures_of(counts, fields), range(len(counts)) if ids is None else ids, bootstrap, seed)
     right, of_gold, of_predicted = counts[:, :3].sum(axis=0).tolist()
     return {
         **figures,

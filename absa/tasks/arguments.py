@@ -326,7 +326,7 @@ class GenerationArguments(DataArguments):
         default=None,
         metadata={
             "help": "14lap, 14res, 15res, 16res or own of aste_v2; penga_14lap, pengb_, fan_, wang_ and so on of "
-            "bartabsa; terms or categories of mams."
+            "bartabsa; terms of mams."
         },
     )
     subtasks: list[str] = field(

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -191,9 +191,14 @@ class Generation(Task):
     ) -> GenerationEntries:
         """A split as the model reads it, without padding; but for training the longest sentences first.
 
-        Tuples that stand on words behind the last one that is read are not learnt, but counted in scores; so are rows
-        whose given target is not read.
+        Tuples that stand on words that are not read are not learnt, but counted in scores; so are rows whose given
+        target is not read.
+
+        Raises:
+            ValueError: if the model was not trained for a subtask, or a sentence cannot be written.
         """
+        if unknown := [one for one in self.subtasks if one not in config.tasks]:
+            raise ValueError(f"subtasks={' '.join(unknown)}: this model was trained for {', '.join(config.tasks)}")
         rows, sequences = self.splits[split], sequences_of(config, tokenizer)
         encoded, rows_of, num_cut, num_lost = [], [], 0, 0
         for number, (words, subtask, given) in enumerate(
@@ -202,11 +207,13 @@ class Generation(Task):
             entry = sequences.inputs(words, subtask, given)
             num_words = entry.pop("num_words")
             num_cut += 0 < num_words < len(words)
-            if num_words == 0 or (given is not None and given[1] > num_words):
+            # A word without a piece, such as a control character, cannot be pointed to.
+            read = set(entry.get("word_ids", range(num_words)))
+            if num_words == 0 or not are_read([given], read):
                 num_lost += 1
                 continue
             tuples = [WordTuple(**{"target": given, **one}) for one in rows["tuples"][number]]
-            tuples = [one for one in tuples if all(span[1] <= num_words for span in one[:2] if span is not None)]
+            tuples = [one for one in tuples if are_read(one[:2], read)]
             try:
                 entry |= sequences.targets(words, subtask, given, tuples)
             except ValueError as error:
@@ -263,10 +270,11 @@ class Generation(Task):
                 of_subtask = alsc_scores(*sides, label_names=self.label_names, bootstrap=bootstrap)
             else:
                 fields = SUBTASKS[subtask].found
+                options = {"ids": [rows["id"][number] for number in own], "bootstrap": bootstrap}
                 invalid = [answers.are_invalid[number] for number in own]
-                of_subtask = tuple_f1_scores(gold, found, fields=fields, invalid=invalid, bootstrap=bootstrap)
+                of_subtask = tuple_f1_scores(gold, found, fields=fields, invalid=invalid, **options)
                 spans = [field for field in fields if field in SPANS]
-                of_subtask |= jaccard_scores(gold, found, fields=spans, bootstrap=bootstrap)
+                of_subtask |= jaccard_scores(gold, found, fields=spans, **options)
             scores |= {self._named(subtask, name): score for name, score in of_subtask.items()}
         return scores
 
@@ -311,6 +319,11 @@ class Generation(Task):
             "invalid": answers.are_invalid,
         }
         pq.write_table(pa.table(columns), folder / f"{split}_tuples.parquet")
+
+
+def are_read(spans: Iterable[tuple[int, int] | None], read: Collection[int]) -> bool:
+    """Whether the first and the last word of all spans are among those that a model reads."""
+    return all({span[0], span[1] - 1} <= set(read) for span in spans if span is not None)
 
 
 def of_targets(asked: Sequence[tuple[str, tuple[int, int]]], labelled: Sequence[list[dict]]) -> list[list[dict]]:

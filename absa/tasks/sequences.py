@@ -42,6 +42,7 @@ class Sequences(ABC):
 
     def __init__(self, config: PreTrainedConfig, tokenizer: PreTrainedTokenizerBase):
         self.config, self.tokenizer = config, tokenizer
+        tokenizer.truncation_side = "right"  # a long text loses its end, whatever the tokenizer has learned
 
     @abstractmethod
     def prepare(self, model: PreTrainedModel):
@@ -146,6 +147,8 @@ class Texts(Sequences):
         is_constrained = options.pop("constrained", True)
         # None is told too: of no options at all the Trainer takes its own, with `constrained`.
         options["prefix_allowed_tokens_fn"] = allowed_tokens(self.automata) if is_constrained else None
+        if (options.get("num_beams") or 1) > 1:
+            options.setdefault("length_penalty", 0.0)  # compared by their probabilities, as of pointer models
         return inputs, options
 
     def after(self, model, inputs, sequences):

@@ -40,6 +40,7 @@ from absa.training.trainer import ABSATrainer, predict
 from modeling_generative_absa import PointerForABSA
 from modeling_generative_absa.grammar_generative_absa import START
 
+FEWEST_PIECES = 32  # that a decoder must have room for
 HELD_OUT_SEED = 0  # of the noise of held-out texts, the same for all runs
 
 
@@ -124,6 +125,11 @@ def start(task: Generation, arguments: Arguments) -> Start:
     if getattr(config, "has_small_decoder", not config.is_encoder_decoder):
         saved, tokenizer = build(task, model_arguments, data_arguments)
         trained, most = PieceWriter(saved), min(tokenizer.model_max_length, saved.config.max_target_length)
+        if most < FEWEST_PIECES:
+            raise ValueError(
+                f"subtasks={' '.join(task.subtasks)}: the decoder has {most} positions, too few to write a sentence: "
+                "leave denoising out, or denoise an encoder-decoder"
+            )
     else:
         trained = saved = load_seq2seq(name, model_arguments)
         tokenizer = load_tokenizer(name, config, revision)

@@ -6,6 +6,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import (
     BertConfig,
     BertTokenizer,
+    GenerationConfig,
     Seq2SeqTrainer,
     Seq2SeqTrainingArguments,
     get_linear_schedule_with_warmup,
@@ -80,9 +81,7 @@ def test_an_exhaustive_beam_finds_the_most_probable_sequence(make_model, naive, 
         steps = model.log_probabilities(torch.tensor([sequence]), prompt, encoded)[0]
         scored[tuple(sequence)] = steps.gather(1, torch.tensor(sequence[1:])[:, None]).sum().item()
     assert sum(torch.tensor(list(scored.values())).exp()) == pytest.approx(1, abs=1e-5)
-    found = model.generate(
-        **sentence, num_beams=12, length_penalty=0.0, return_dict_in_generate=True, output_scores=True
-    )
+    found = model.generate(**sentence, num_beams=12, return_dict_in_generate=True, output_scores=True)
     best = max(scored, key=scored.get)
     assert tuple(found.sequences[0, : len(best)].tolist()) == best
     assert found.sequences_scores.item() == pytest.approx(scored[best], abs=1e-5)
@@ -90,6 +89,16 @@ def test_an_exhaustive_beam_finds_the_most_probable_sequence(make_model, naive, 
     ids = greedy.sequences[0].tolist()
     steps = model.compute_transition_scores(greedy.sequences, greedy.scores)
     assert steps.sum().item() == pytest.approx(scored[tuple(ids)], abs=1e-5)
+
+
+@torch.no_grad()
+def test_a_configuration_of_its_users_leaves_the_length(make_model, make_batch):
+    model, batch = make_model("bert", max_tuples=6), make_batch()
+    for options in ({"num_beams": 2}, {"num_beams": 2, "length_penalty": 9.0}):
+        expected = model.generate(**batch, **options)
+        assert torch.equal(model.generate(**batch, generation_config=GenerationConfig(**options)), expected)
+    assert expected.shape[1] > 21, "Transformers' own length"
+    assert model.generate(**batch, generation_config=GenerationConfig(max_length=4)).shape[1] == 4
 
 
 @torch.no_grad()

@@ -1,5 +1,6 @@
 """The pipeline: answers and where they stand, their probabilities, tasks, given aspect terms, batches."""
 
+import copy
 import random
 
 import pytest
@@ -99,6 +100,7 @@ def test_a_corpus_of_awkward_texts(pipe):
 def test_scores_are_products_of_probabilities_among_legal_indices(make_pipe, naive, num_beams):
     pipe = make_pipe(calibration_temperature=1.7, num_beams=num_beams)
     model, text = pipe.model, TEXTS[3].replace(",", "").replace("'s", "").replace("!", "")
+    model.generation_config.length_penalty = 9.0  # else the beams end at once
     words = text.split()
     row = encode_words(pipe.tokenizer, words, 50, 64)
     inputs = {name: torch.tensor([row[name]]) for name in ("input_ids", "attention_mask", "word_ids")}
@@ -205,6 +207,16 @@ def test_batches_change_no_answer(make_pipe, num_beams):
             for one, other in zip(found, wanted, strict=True):
                 assert one["score"] == pytest.approx(other["score"], abs=1e-5)
                 assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-5)
+
+
+def test_the_sides_of_a_tokenizer_change_no_answer(make_pipe, tokenizer):
+    pipe = make_pipe()
+    expected = pipe([*TEXTS, "soup " * 60])
+    left = copy.deepcopy(tokenizer)
+    left.padding_side = left.truncation_side = "left"
+    found = AspectOpinionPipeline(model=pipe.model, tokenizer=left)([*TEXTS, "soup " * 60])
+    assert found == expected
+    assert expected[-1][0]["truncated"]
 
 
 def test_blanks_and_case_move_places_only(make_pipe):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from absa.metrics.jaccard import jaccard_scores
 from absa.metrics.ratios import DegenerateScoreWarning
 from absa.metrics.tuple_f1 import PROJECTIONS, figures_of_sentences, tuple_f1_scores
 
@@ -262,3 +263,16 @@ def test_intervals():
 def test_bad_input(arguments, told):
     with pytest.raises(ValueError, match=re.escape(told)):
         tuple_f1_scores(**{"gold": [[A]], "predicted": [[A]], **arguments})
+
+
+@pytest.mark.parametrize("metric", [tuple_f1_scores, jaccard_scores])
+def test_rows_of_a_sentence_are_drawn_together(metric):
+    """Rows that say the same twice make nothing more certain."""
+    gold = [[{"target": (number, number + 1), "opinion": (9, 10)}] for number in range(8)]
+    predicted = [of_row if number % 3 else [] for number, of_row in enumerate(gold)]
+    options = {"fields": ("target", "opinion"), "bootstrap": 100}
+    once = metric(gold, predicted, **options)
+    twice = metric(gold * 2, predicted * 2, ids=[str(number) for number in range(8)] * 2, **options)
+    bounds = {name: value for name, value in once.items() if name.endswith(("_low", "_high"))}
+    assert {name: twice[name] for name in bounds} == pytest.approx(bounds)
+    assert metric(gold * 2, predicted * 2, **options) != twice

@@ -14,6 +14,7 @@ from absa.tasks.arguments import GenerationArguments
 from absa.tasks.collating import NO_LABEL, CollatorOfSequences
 from absa.tasks.generation import Generation, GenerationAnswers, GenerationEntries
 from absa.training.arguments import ABSATrainingArguments
+from datasets_scripts import load_absa_dataset
 from datasets_scripts.subtasks import SUBTASKS
 from modeling_generative_absa import TASKS
 
@@ -132,6 +133,29 @@ def test_what_is_gold_has_the_highest_scores(entries_of, subtasks):
     scores = task.score("test", answers)
     assert {scores[name] for name in task.main_scores} == {1.0}
     assert not any(answers.are_invalid)
+
+
+def test_words_without_pieces_are_not_learnt(tmp_path: Path, tiny_bert: Path, caplog):
+    (tmp_path / "train.txt").write_text(
+        "the price is dear \ufffd####[([1], [3, 4], 'NEG'), ([1], [3], 'NEG')]\n\ufffd good####[([0], [1], 'POS')]\n"
+    )
+    data = load_absa_dataset("aste_v2", "own", data_files={"train": tmp_path / "train.txt"}, cache_dir=tmp_path)
+    data["validation"] = data["train"]
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    for subtask, lengths in (("aste", [6, 1]), ("aoe", [3])):
+        task, arguments = Generation.of(data, [subtask], 0.0, 0), GenerationArguments(subtasks=[subtask])
+        config = build_config("pointer_absa", str(tiny_bert), task.described(arguments))
+        entries = task.entries("train", arguments, tokenizer, config)
+        assert [len(labels) for labels in entries.dataset["labels"]] == lengths
+    assert "1 rows cannot be answered" in caplog.text
+
+
+def test_a_subtask_that_the_model_has_not_learnt(load, tiny_bert: Path):
+    task, arguments = load("aste")
+    config = build_config("pointer_absa", str(tiny_bert), task.described(arguments))
+    task, arguments = load("aesc", "ote")
+    with pytest.raises(ValueError, match="subtasks=aesc ote: this model was trained for aste"):
+        task.entries("test", arguments, AutoTokenizer.from_pretrained(tiny_bert), config)
 
 
 def test_scores_of_what_is_wrong(entries_of):

@@ -326,6 +326,9 @@ def test_bad_input(parsed, tiny_bert: Path, tmp_path: Path, run_here):
     arguments, _, task = parsed(tiny_bert, "--r_drop", "true")
     with pytest.raises(ValueError, match="r_drop=True is not for task=generation"):
         denoising.train_one(tmp_path, 1, task, Corpus([], [], {}), "choice", arguments, list)
+    arguments, _, task = parsed(tiny_bert, "--subtasks", "alsc")
+    with pytest.raises(ValueError, match="subtasks=alsc: the decoder has 5 positions, too few to write a sentence"):
+        start(task, arguments)
     arguments, _, task = parsed(tiny_bert)
     with pytest.raises(ValueError, match="no text is left of train: give --texts that are not held out"):
         denoising.train_one(tmp_path, 1, task, Corpus([], [], {"train": {}}), "choice", arguments, list)
