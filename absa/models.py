@@ -27,7 +27,7 @@ from transformers.utils.logging import disable_progress_bar, get_verbosity, set_
 
 from absa.commands import reason
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert.configuration_qacg import BEHIND_PADDING
+from modeling_qacg_bert.configuration_qacg import positions_of
 
 # Each model_type, and the package whose import registers its classes with the Auto classes.
 FAMILIES = {
@@ -394,6 +394,4 @@ def new_model(
 
 def most_tokens(wanted: int, config: PreTrainedConfig) -> int:
     """So many tokens as are wanted, and no more than a model has positions."""
-    of_text = config.get_text_config(encoder=True)
-    most = getattr(of_text, "max_position_embeddings", wanted)
-    return min(wanted, most - (of_text.pad_token_id + 1 if of_text.model_type in BEHIND_PADDING else 0))
+    return min(wanted, positions_of(config.get_text_config(encoder=True)) or wanted)

@@ -19,7 +19,7 @@ from absa.text_answers import GivenTermTextPipeline, TextAnswerPipeline
 from modeling_generative_absa import TASKS, AspectOpinionPipeline
 from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
-from modeling_qacg_bert.processing_qacg_bert import is_readable
+from modeling_qacg_bert.processing_qacg_bert import is_readable, occurrence
 
 NOTHING_TO_READ = "has nothing to read"
 
@@ -98,7 +98,8 @@ class PredictorOfWords(Predictor):
     def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
         if not is_readable(text) or not targets:
             return NOTHING_TO_READ
-        return f"names none of {', '.join(targets)} in what the model reads of it"
+        named = [target for target in targets if occurrence(target).search(text)]
+        return f"names {', '.join(named)} behind what is read" if named else f"names none of {', '.join(targets)}"
 
 
 class PredictorOfOpenQuestions(PredictorOfWords):

@@ -8,7 +8,15 @@ from transformers.configuration_utils import PreTrainedConfig, strict  # hugging
 from .configuration_qacg_bert import ContextFields, QuasiAttentionFields
 
 # Their positions begin behind that of padding.
-BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")  # encoders that count positions from there
+BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
+
+
+def positions_of(encoder_config: PreTrainedConfig) -> int | None:
+    """The most tokens that an encoder reads; None where there is no limit."""
+    most = getattr(encoder_config, "max_position_embeddings", None)
+    if most is None or encoder_config.model_type not in BEHIND_PADDING:
+        return most
+    return most - encoder_config.pad_token_id - 1
 
 
 @strict
@@ -55,9 +63,7 @@ class ContextGuidedConfig(ContextFields, PreTrainedConfig):
     @property
     def max_position_embeddings(self) -> int:
         """The most tokens that the encoder reads."""
-        of_encoder = self.encoder_config
-        behind_padding = of_encoder.model_type in BEHIND_PADDING
-        return of_encoder.max_position_embeddings - behind_padding * (of_encoder.pad_token_id + 1)
+        return positions_of(self.encoder_config)
 
     @property
     def hidden_size(self) -> int:

