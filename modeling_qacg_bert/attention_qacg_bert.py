@@ -62,7 +62,7 @@ def quasi_weights(scores: torch.Tensor, form: str, key_mask: torch.Tensor | None
         scores: C_Q C_Kᵀ/√d, (B, h, n, n); they may be overwritten.
         form: "sigmoid", the paper's (eq. 6); "centred", the same less 1/2, so that a row may be of both signs;
             "normalised", the same over its sum over the keys; or "softmax" over the keys.
-        key_mask: True at the keys to attend to, (B, 1, 1, n); None where there is no padding.
+        key_mask: True at the keys to attend to, (B, 1, 1 or n, n); None for all of them.
     Returns:
         (B, h, n, n), 0 at padded keys.
     """
@@ -161,17 +161,13 @@ def quasi_attention_sdpa(
     the values instead of two; elsewhere each half draws its own, to the same expectation.
     """
     gate = quasi_attention_scale * gate
-    if key_mask is not None and form in ("sigmoid", "centred"):
-        # A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
-        value, quasi_mask = value.masked_fill(~key_mask.transpose(-1, -2), 0.0), None
-    else:
-        quasi_mask = key_mask
     if dropout and value.device.type == "cpu":
+        value, quasi_mask = _without_padding(value, form, key_mask)
         quasi = quasi_weights(_scaled_scores(context_query, context_key), form, quasi_mask)  # eq. 6 without α
         weights = torch.addcmul(_softmax_weights(query, key, key_mask), gate, quasi)  # eq. 4
         return nn.functional.dropout(weights, dropout) @ value, None
     softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
-    quasi_half = quasi_attended(context_query, context_key, value, form, quasi_mask, dropout)
+    quasi_half = quasi_attended(context_query, context_key, value, form, key_mask, dropout)
     # α and λ_A are one number a row, so they may act on (n, d) outputs instead of (n, n) weights.
     return torch.addcmul(softmax_half, gate, quasi_half), None  # eq. 4, times V
 
@@ -188,18 +184,31 @@ def quasi_attended(
 
     Args:
         context_query, context_key, value: (B, h, n, d).
-        form, key_mask: see `quasi_weights`; the mask may be one of keys for each query too, (B, 1, n, n).
+        form, key_mask: see `quasi_weights`.
         dropout: probability of dropping a weight.
     Returns:
         (B, h, n, d)
     """
     if form == "softmax":
         return softmax_attention_sdpa(context_query, context_key, value, key_mask, dropout)[0]
+    value, key_mask = _without_padding(value, form, key_mask)
     is_mask_of_keys = key_mask is None or key_mask.shape[-2] == 1
     if is_mask_of_keys and _overflows_the_cache(context_query, context_key):
         return _quasi_half_in_blocks(context_query, context_key, value, form, key_mask)
     quasi = quasi_weights(_scaled_scores(context_query, context_key), form, key_mask)  # eq. 6 without α
     return nn.functional.dropout(quasi, dropout) @ value
+
+
+def _without_padding(
+    value: torch.Tensor, form: str, key_mask: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Values, and what is left to mask in quasi weights of this form that are to meet them.
+
+    A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
+    """
+    if key_mask is None or key_mask.shape[-2] != 1 or form not in ("sigmoid", "centred"):
+        return value, key_mask
+    return value.masked_fill(~key_mask.transpose(-1, -2), 0.0), None
 
 
 CACHED_SCORES = 2**17  # of a text, which a core's cache holds beside keys and values

@@ -55,9 +55,20 @@ def guided_attention(
         return output.transpose(1, 2)
 
     mask = within_window(guided.key_mask, query, kwargs.get("sliding_window"))
-    dropout = kwargs.get("dropout", 0.0)
-    output = guided.guidance(attention, query, key, value, guided.of_context, mask, guided.rotary, dropout)
-    return output.transpose(1, 2), weights[0]
+    is_softmax = (
+        backend == "sdpa"
+        and kwargs.get("scaling") == query.shape[-1] ** -0.5
+        and all(kwargs.get(name) is None for name in ("position_bias", "softcap"))
+    )
+    output = guided.guidance(
+        None if is_softmax else attention,
+        *(query, key, value),
+        guided.of_context,
+        mask,
+        guided.rotary,
+        kwargs.get("dropout", 0.0),
+    )
+    return output.transpose(1, 2), weights[0] if weights else None
 
 
 def within_window(key_mask: torch.Tensor | None, query: torch.Tensor, window: int | None) -> torch.Tensor | None:

@@ -9,7 +9,13 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from .attention_qacg_bert import context_guided_query_or_key, quasi_attended, quasi_gate
+from .attention_qacg_bert import (
+    context_guided_query_or_key,
+    quasi_attended,
+    quasi_attention_sdpa,
+    quasi_gate,
+    softmax_attention_sdpa,
+)
 from .configuration_qacg import ContextGuidedConfig
 from .layers_qacg_bert import ContextGate, ContextLinear, ContextMatrix
 
@@ -59,7 +65,7 @@ class QuasiGuidance(Guidance):
 
     def forward(
         self,
-        attention: Attention,
+        attention: Attention | None,
         query: torch.Tensor,
         key: torch.Tensor,
         value: torch.Tensor,
@@ -70,12 +76,12 @@ class QuasiGuidance(Guidance):
     ) -> torch.Tensor:
         """
         Args:
-            attention: the encoder's own.
+            attention: the encoder's own; None for softmax attention with this mask and dropout, and nothing else.
             query, key, value: (B, h, n, d), as the encoder's attention takes them.
             of_context: as `project` gives them.
             key_mask: True at the keys to attend to, (B, 1, 1 or n, n).
             rotary: what query and key were turned by.
-            dropout: probability of dropping a weight of the quasi-attention.
+            dropout: probability of dropping a weight; the encoder's own attention has its own.
         Returns:
             (B, h, n, d)
         """
@@ -87,24 +93,28 @@ class QuasiGuidance(Guidance):
             config.query_gate_scale,
             config.key_gate_scale,
         )
+        scale, form = config.quasi_attention_scale, config.quasi_form
+        if attention is None:
+            return quasi_attention_sdpa(
+                query, key, value, context_query, context_key, gate, key_mask, scale, dropout, form
+            )[0]
         own = attention(query, key, value)  # eq. 1, times V
-        if key_mask is not None and key_mask.shape[-2] == 1 and config.quasi_form in ("sigmoid", "centred"):
-            # A padded key counts for nothing if its value is zero, which is cheaper than masking (n, n) scores.
-            value, key_mask = value.masked_fill(~key_mask.transpose(-1, -2), 0.0), None
-        quasi = quasi_attended(context_query, context_key, value, config.quasi_form, key_mask, dropout)
-        return torch.addcmul(own, config.quasi_attention_scale * gate, quasi)  # eq. 4, times V
+        quasi = quasi_attended(context_query, context_key, value, form, key_mask, dropout)
+        return torch.addcmul(own, scale * gate, quasi)  # eq. 4, times V
 
 
 class MixedGuidance(Guidance):
     """Mixes an encoder's queries and keys with the context's (section 3.3)."""
 
     def forward(self, attention, query, key, value, of_context, key_mask, rotary=None, dropout=0.0) -> torch.Tensor:
-        """As `QuasiGuidance.forward`; mask and dropout are those of the encoder's own attention."""
+        """As `QuasiGuidance.forward`."""
         context_query, context_key = of_context
         query_gate = self.query_gate(turned_back(query, rotary), context_query)
         key_gate = self.key_gate(turned_back(key, rotary), context_key)
         query = context_guided_query_or_key(query, turned(context_query, rotary), query_gate)
         key = context_guided_query_or_key(key, turned(context_key, rotary), key_gate)
+        if attention is None:
+            return softmax_attention_sdpa(query, key, value, key_mask, dropout)[0]
         return attention(query, key, value)
 
 

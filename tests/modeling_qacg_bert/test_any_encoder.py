@@ -116,6 +116,16 @@ def name_in_general(name: str, num_shared: int) -> str:
     return name if name.startswith("context_embeddings") else f"encoder.{name}"
 
 
+def make_pair(older: type, newer: type, bert: dict, fields: dict):
+    """A model around BERT of either kind with the same weights, and what the older's are called in the newer."""
+    torch.manual_seed(0)
+    reference = older(older.config_class(**bert, **fields, context_initializer_range=0.3)).double().eval()
+    model = make(newer, BertConfig(**bert), **fields)
+    names = {name: name_in_general(name, reference.config.num_shared_layers) for name in reference.state_dict()}
+    model.load_state_dict({names[name]: tensor for name, tensor in reference.state_dict().items()})
+    return reference, model, names
+
+
 @pytest.mark.parametrize("contexts", [[0, 3, 5], [[0, 1, 2], [3, 4, 5], [6, 7, 0]]], ids=["one", "several"])
 @pytest.mark.parametrize("backend", ["eager", "sdpa"])
 @pytest.mark.parametrize(
@@ -131,12 +141,8 @@ def name_in_general(name: str, num_shared: int) -> str:
     ],
 )
 def test_on_bert_these_are_the_older_models(older, newer, fields, backend, contexts, batch):
-    torch.manual_seed(0)
-    reference = older(older.config_class(**BERT, **fields, context_initializer_range=0.3)).double().eval()
-    model = make(newer, BertConfig(**BERT), **fields)
+    reference, model, names = make_pair(older, newer, BERT, fields)
     model.set_attn_implementation(backend)
-    names = {name: name_in_general(name, reference.config.num_shared_layers) for name in reference.state_dict()}
-    model.load_state_dict({names[name]: tensor for name, tensor in reference.state_dict().items()})
     outputs = []
     for one in (reference, model):
         output = one(**batch, context_ids=torch.tensor(contexts))
@@ -148,6 +154,16 @@ def test_on_bert_these_are_the_older_models(older, newer, fields, backend, conte
     found = dict(model.named_parameters())
     for name, parameter in reference.named_parameters():
         torch.testing.assert_close(found[names[name]].grad, parameter.grad, msg=lambda m, n=name: f"{n}: {m}")
+
+
+@pytest.mark.parametrize(("older", "newer"), [(QACGBertModel, QACGModel), (CGBertModel, CGModel)])
+def test_in_training_weights_are_dropped_together(older, newer, batch):
+    outputs = []
+    for model in make_pair(older, newer, {**BERT, "attention_probs_dropout_prob": 0.3}, {})[:2]:
+        torch.manual_seed(1)
+        outputs.append(model.train()(**batch, context_ids=torch.tensor([0, 3, 5])).pooler_output)
+    torch.testing.assert_close(outputs[1], outputs[0])
+    assert not torch.equal(outputs[1], model.eval()(**batch, context_ids=torch.tensor([0, 3, 5])).pooler_output)
 
 
 def test_without_guidance_it_is_the_encoder(encoder, batch):
