@@ -56,9 +56,12 @@ class Predictor:
                 given aspect terms; of a classifier that is asked about any words these `targets` too, and
                 `aspects=["price"]`.
         Raises:
-            ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts.
+            ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts; for
+                `explain`, since an opinion has no weights of words: `pipe` gives them.
             TypeError: for a parameter that the pipeline does not have.
         """
+        if explain := parameters.get("explain"):
+            raise ValueError(f"explain={explain!r}: an opinion has no weights of words; ask .pipe(texts, ...) for them")
         if isinstance(texts, str | Mapping):
             return self([texts], text_ids=text_ids, **parameters)[0]
         if isinstance(texts, Iterator):

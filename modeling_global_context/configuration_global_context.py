@@ -6,8 +6,9 @@ from typing import ClassVar, Literal
 from transformers import AutoConfig
 from transformers.configuration_utils import PreTrainedConfig, strict  # huggingface_hub's, as Transformers has it
 
-from .tags_global_context import Scheme, scheme_of
+from .tags_global_context import OUTSIDE, Scheme, scheme_of, split_tag
 
+NONE = "none"  # what a text says of words that are no aspect term
 POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 OF_CONTEXT = ("context_direction", "context_gates", "context_fusion", "context_source")
 
@@ -201,8 +202,16 @@ class GlobalContextConfig(PreTrainedConfig):
             raise ValueError(f"calibration_temperature={self.calibration_temperature}: a finite number above 0")
 
     def validate_labels(self):
-        """Names of labels are of one scheme, for what it raises."""
-        scheme_of(self.labels)
+        """Names of labels are of one scheme, for what it raises; an answer has one probability for each name."""
+        if scheme_of(self.labels) == "plain":
+            return
+        types = dict.fromkeys(split_tag(label)[1] for label in self.labels if label != OUTSIDE)
+        names = [NONE, *(self.polarities.get(type_, type_) for type_ in types)]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(
+                f"the types {', '.join(types)} with polarities={self.polarities} give {repeated[0]!r} twice "
+                f"({NONE!r} is for what is no span): give each type a name of its own"
+            )
 
 
 __all__ = ["GlobalContextConfig"]

@@ -11,11 +11,11 @@ from torch.utils.data import Dataset
 from transformers import Pipeline
 from transformers.pipelines.token_classification import TokenClassificationPipeline
 
+from .configuration_global_context import NONE
 from .crf_global_context import Positions, log_probability
 from .tags_global_context import Scheme, Span, spans_of, split_tag, tag_span
 
 TASK = "aspect-term-sentiment"
-NONE = "none"  # what a text says of words that are no aspect term
 DECODINGS = ("constrained", "greedy")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of texts that are sorted by length together

@@ -18,7 +18,7 @@ from absa.commands import parse, user_errors
 from absa.models import load_classifier, takes
 from absa.training.results import write_json
 from modeling_global_context import encode_words
-from modeling_global_context.pipeline_global_context import split_words
+from modeling_global_context.pipeline_global_context import MOST_TOKENS, split_words
 
 TEXTS = (
     "The battery life is great, but the keyboard is terrible.",
@@ -40,7 +40,7 @@ class GatesArguments:
 def gates_of(model, tokenizer, text: str, divisions: int) -> dict:
     """The words of a text, the first and last component of each division, and its mean gates, (divisions, words)."""
     words = [text[start:end] for start, end in split_words(text, model.config.word_splitting)]
-    row = encode_words(tokenizer, words, tokenizer.model_max_length)
+    row = encode_words(tokenizer, words, min(tokenizer.model_max_length, MOST_TOKENS))
     if not row["word_numbers"]:
         raise ValueError(f"texts {text!r}: it has no words, write some")
     names = [name for name in tokenizer.model_input_names if name in row]

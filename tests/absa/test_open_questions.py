@@ -133,7 +133,6 @@ def test_none_is_said_where_it_is_asked_for(save_word_model):
         (TEXT, {"aspects": "price"}, "aspects='price': give a list of words"),
         (TEXT, {"targets": {"Camden": "LOCATION1"}}, "targets={'Camden': 'LOCATION1'}: give a list of words"),
         (TEXT, {"aspects": ["price"], "return_all": "yes"}, "return_all='yes': give True or False"),
-        (TEXT, {"aspects": ["price"], "explain": "gradient"}, "explain='gradient': give 'attention'"),
         ({"text": TEXT}, {}, r"input 0: it has the keys \['text'\]: a question needs a target or an aspect too"),
         ({"text": " ", "aspect": "price"}, {}, "input 0: its text is ' '"),
         (
@@ -153,5 +152,9 @@ def test_what_has_no_such_parameter(folder, read, save_word_model):
         read(TEXT, split_sentences=True)
     with pytest.raises(ValueError, match="is a AFLstmForSequenceClassification; decoding: no parameter"):
         absa.load(folder, decoding="free")
+    with pytest.raises(ValueError, match="explain='attention': an opinion has no weights of words; ask .pipe"):
+        read(TEXT, aspects=["price"], explain="attention")
+    with pytest.raises(ValueError, match="explain='gradient': give 'attention'"):
+        read.pipe(TEXT, aspects=["price"], explain="gradient")
     with pytest.raises(ValueError, match="explain='attention' with a AFLstmForSequenceClassification without"):
         absa.load(str(save_word_model(TEXT, architecture="lstm"))).pipe(TEXT, aspects=["price"], explain="attention")

@@ -65,6 +65,8 @@ def test_settings_of_the_paper_are_the_defaults():
         ({"encoder": BartConfig()}, "bart"),
         ({"encoder": BertConfig(is_decoder=True)}, "decoder"),
         ({"labels": ["O", "B-POS", "NOUN"]}, "NOUN"),
+        ({"labels": ["O", "S-POS", "S-good"], "polarities": {"POS": "good"}}, "give 'good' twice"),
+        ({"labels": ["O", "S-none"]}, "give 'none' twice"),
         ({"interaction": "convolution"}, "interaction"),
         ({"word_splitting": "german"}, "word_splitting"),
     ],
