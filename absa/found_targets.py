@@ -5,6 +5,7 @@ from typing import Any
 
 from transformers import Pipeline
 
+from absa.models import most_tokens
 from absa.open_questions import NOT_ASKED, word_list
 from absa.tasks.targets import contexts_of
 from modeling_qacg_bert.processing_qacg_bert import NO_ASPECT, is_readable
@@ -34,8 +35,8 @@ class FoundTargetPipeline:
     finder is of the target is no part of them: the two probabilities were calibrated apart, and their product was not.
     `finder(text)` has the finder's own answers.
 
-    A target that the classifier does not read has the label None: one behind its cut of a long text, one without a
-    word that it knows, or one so long that it leaves no room for the text.
+    A target that the classifier does not read has the label None: one that stands behind its cut of a long text, one
+    without a word that it knows, or one so long that it leaves no room for the text.
 
     Args:
         finder: the pipeline of a tagger or generator.
@@ -68,7 +69,8 @@ class FoundTargetPipeline:
             places = [{"text": text, **dict(zip(FOUND, term, strict=True)), **NOT_ASKED} for term in terms]
             answers.append([{**place, "aspect": aspect} for place in places for aspect in aspects])
         every = [answer for own in answers for answer in own]
-        asked = [answer for answer in every if self._can_be_asked(answer["target"], aspects)]
+        targets = {target for target in {answer["target"] for answer in every} if self._can_be_asked(target, aspects)}
+        asked = [answer for answer in every if answer["target"] in targets]
         for answer, judged in zip(asked, self.classifier(asked, batch_size=batch_size), strict=True):
             answer |= judged
         for answer in every:
@@ -83,5 +85,5 @@ class FoundTargetPipeline:
         config, tokenizer = self.classifier.model.config, self.classifier.tokenizer
         contexts = contexts_of({"target": [target], "aspect": aspects})
         longest = max(len(tokenizer.tokenize(contexts.auxiliary_sentence(*pair))) for pair in contexts)
-        max_length = min(config.max_position_embeddings, tokenizer.model_max_length)
-        return is_readable(target) and longest + tokenizer.num_special_tokens_to_add(pair=True) < max_length
+        longest += tokenizer.num_special_tokens_to_add(pair=True)
+        return is_readable(target) and longest < most_tokens(tokenizer.model_max_length, config)

@@ -210,8 +210,8 @@ def load(model: str, classifier: str | None = None, **parameters) -> Predictor:
     if classifier is None:
         return load_one("model", model, given)
     of_answers = {name: given.pop(name) for name in ("aspects", "return_all") if name in given}
-    of_classifier = {name: given.pop(name) for name in ("abstain_below",) if name in given}
-    of_classifier |= {name: given[name] for name in ("device", "batch_size") if name in given}
+    of_classifier = {name: given[name] for name in ("device", "batch_size", "abstain_below") if name in given}
+    given.pop("abstain_below", None)  # of the labels, which are the classifier's
     finder = load_one("model", model, given)
     if not finds_targets(finder, given.get("task")):
         raise ValueError(
