@@ -28,7 +28,7 @@ class PredictArguments(AskArguments):
         default=None,
         metadata={
             "help": "Folder or Hub id of a classifier that is asked about any words: it judges the targets that the "
-            "model finds, also about these aspects (default: the model does)."
+            "model finds, perhaps about these aspects (default: the model does)."
         },
     )
 
