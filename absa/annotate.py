@@ -50,6 +50,13 @@ class AnnotateArguments:
     output_dir: str = field(
         metadata={"help": "Folder or address for the opinions; OUTPUT_DIR-rejects and -run.json lie beside it."}
     )
+    classifier: str | None = field(
+        default=None,
+        metadata={
+            "help": "Folder or Hub id of a classifier that is asked about any words: it judges the targets that the "
+            "checkpoint finds (default: the checkpoint does)."
+        },
+    )
     split: str = field(default="train", metadata={"help": "Split of Hub data sets (default: train)."})
     config_name: str | None = field(
         default=None, metadata={"help": "Configuration of Hub data sets (default: their own)."}
@@ -111,18 +118,21 @@ class AnnotateArguments:
         parameters = {name: getattr(self, name) for name in OF_THE_PIPELINE}
         parameters = {name: value for name, value in parameters.items() if value != getattr(type(self), name)}
         targets = named_targets(self.targets)
-        return load(self.checkpoint, device=device, batch_size=self.batch_size, targets=targets, **parameters)
+        parameters |= {"device": device, "batch_size": self.batch_size, "targets": targets}
+        return load(self.checkpoint, self.classifier, **parameters)
 
 
 def digest(predictor: Predictor) -> str:
-    """SHA-256 of a model's configuration and weights, wherever they are stored."""
-    config = predictor.pipe.model.config.to_dict()
-    for name in ("_name_or_path", "transformers_version"):
-        config.pop(name, None)
-    sha256 = hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode())
-    for name, tensor in sorted(predictor.pipe.model.state_dict().items()):
-        sha256.update(name.encode())
-        sha256.update(tensor.contiguous().view(torch.uint8).numpy().data)
+    """SHA-256 of the configuration and weights of a model, or of two, wherever they are stored."""
+    sha256 = hashlib.sha256()
+    for model in predictor.models:
+        config = model.config.to_dict()
+        for name in ("_name_or_path", "transformers_version"):
+            config.pop(name, None)
+        sha256.update(json.dumps(config, sort_keys=True, default=str).encode())
+        for name, tensor in sorted(model.state_dict().items()):
+            sha256.update(name.encode())
+            sha256.update(tensor.contiguous().view(torch.uint8).numpy().data)
     return sha256.hexdigest()
 
 
@@ -277,7 +287,7 @@ def annotate(arguments: AnnotateArguments):
     filesystem, output_dir = filesystem_of(arguments.output_dir)
     files = find_files(arguments.inputs, arguments.split, arguments.config_name, arguments.revision)
     predictor = arguments.load("cpu")
-    known = getattr(predictor.pipe.model.config, "targets", None)
+    known = getattr(predictor.models[0].config, "targets", None)
     run = {name: getattr(arguments, name) for name in RECORDED} | {"model": digest(predictor)}
     del predictor  # the workers have their own
     check_same_run(filesystem, output_dir, run | {"inputs": {file.name: file.size for file in files}})
@@ -355,7 +365,7 @@ def spark_udf(
     Args:
         model: folder or Hub id of a trained model, which every machine of the cluster can reach.
         text_column, id_column: columns of the texts and of what the opinions name them by.
-        parameters: of the pipeline, see `absa.load`; `targets={"Camden": "LOCATION1"}`, for example.
+        parameters: of `absa.load`; `targets={"Camden": "LOCATION1"}` or `classifier="USER/CLASSIFIER"`, for example.
     """
     described = json.dumps(parameters)
 

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from transformers import Pipeline
 
+from absa.tasks.rows import choose
 from absa.tasks.targets import encode_rows
 from modeling_generative_absa import AspectOpinionPipeline
 from modeling_qacg_bert.processing_qacg_bert import Contexts, Word, is_readable, occurrence
@@ -14,6 +15,7 @@ from modeling_qacg_bert.relevance_qacg_bert import padded_batches
 
 PARAMETERS = ("targets", "aspects", "return_all", "explain")
 BATCH_SIZE = 32
+NOT_ASKED = {"label": None, "score": None, "probabilities": None}
 
 
 class OpenQuestionPipeline(Pipeline):
@@ -38,7 +40,8 @@ class OpenQuestionPipeline(Pipeline):
     An answer has `target`, `target_start`, `target_end`, `aspect`, `label`, `score`, `probabilities` (calibrated, see
     `calibration_temperature` of the configuration), `truncated` (whether the end of the text was not read), and
     perhaps `words`; and of a model that has learned of several data sets `in_training`, whether its training asked
-    about the aspect, case aside. The target or aspect that was not asked about is "".
+    about the aspect, case aside. The target or aspect that was not asked about is "". Where a target has no word that
+    the model reads, since the end of a long text is cut, `label`, `score` and `probabilities` are None.
 
     Raises:
         ValueError: if an input is no text or question, it gives the input's number; if there is nothing to ask.
@@ -72,7 +75,8 @@ class OpenQuestionPipeline(Pipeline):
             return self([inputs], batch_size=batch_size, **parameters)[0]
         of_questions, _, of_answers = self._sanitize_parameters(**parameters)
         of_questions, of_answers = self._preprocess_params | of_questions, self._postprocess_params | of_answers
-        none_label = None if of_answers.pop("return_all", False) else getattr(self.model.config, "none_label", None)
+        none_label = getattr(self.model.config, "none_label", None)
+        left_out = set() if of_answers.pop("return_all", False) else {none_label} - {None}
         inputs, asked = list(inputs), []
         for number, input_ in enumerate(inputs):
             try:
@@ -83,7 +87,7 @@ class OpenQuestionPipeline(Pipeline):
         answers = iter(self._answer(questions, self._batch_size if batch_size is None else batch_size, **of_answers))
         answered = [[next(answers) for _ in own] for own in asked]
         return [
-            own[0] if isinstance(input_, Mapping) else [answer for answer in own if answer["label"] != none_label]
+            own[0] if isinstance(input_, Mapping) else [answer for answer in own if answer["label"] not in left_out]
             for input_, own in zip(inputs, answered, strict=True)
         ]
 
@@ -124,10 +128,11 @@ class OpenQuestionPipeline(Pipeline):
         max_length = min(config.max_position_embeddings, self.tokenizer.model_max_length)
         columns = {name: [question[name] for question in questions] for name in questions[0]}
         rows = encode_rows(self.tokenizer, config, columns, max_length=max_length, mark_read=True)
-        answers = [None] * len(questions)
-        for numbers, inputs in padded_batches(self.model, self.tokenizer, rows, batch_size):
+        asked = [number for number, is_read in enumerate(rows["target_is_read"]) if is_read]
+        answers = [{**question, **NOT_ASKED} for question in questions]
+        for of_batch, inputs in padded_batches(self.model, self.tokenizer, choose(rows, asked), batch_size):
             outputs = self.forward({**inputs, **({"output_attentions": True} if explain else {})})
-            attentions = [None] * len(numbers)
+            attentions = [None] * len(of_batch)
             if explain:
                 attentions = outputs.get("attentions")
                 if not isinstance(attentions, torch.Tensor):
@@ -136,20 +141,17 @@ class OpenQuestionPipeline(Pipeline):
                         "out"
                     )
             for number, logits, of_tokens, mask in zip(
-                numbers, outputs["logits"], attentions, inputs["attention_mask"], strict=True
+                (asked[row] for row in of_batch), outputs["logits"], attentions, inputs["attention_mask"], strict=True
             ):
-                answers[number] = {
-                    **questions[number],
-                    **self.postprocess(logits),
-                    "truncated": rows["read"][number] is not None,
-                }
-                if getattr(config, "context_source", "id") == "text":
-                    answers[number]["in_training"] = Contexts.from_config(config).knows(questions[number]["aspect"])
-                del answers[number]["text"]
+                answers[number] |= self.postprocess(logits)
                 if of_tokens is not None:
-                    text = questions[number]["text"]
                     weights = of_tokens[mask.cpu().bool()].tolist()
-                    answers[number]["words"] = attended(text, rows["words"][number], weights)
+                    answers[number]["words"] = attended(answers[number]["text"], rows["words"][number], weights)
+        for answer, read in zip(answers, rows["read"], strict=True):
+            del answer["text"]
+            answer["truncated"] = read is not None
+            if getattr(config, "context_source", "id") == "text":
+                answer["in_training"] = Contexts.from_config(config).knows(answer["aspect"])
         return answers
 
     def _forward(self, inputs: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:

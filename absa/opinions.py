@@ -20,6 +20,7 @@ class Opinion:
         opinion_start, opinion_end: where they stand.
         label: what is said, such as "positive"; None where the model abstains.
         score: the calibrated probability of the most probable label; of the whole answer, where a model generates it.
+            None where the model could not be asked.
         probabilities: of every label.
     """
 

@@ -12,6 +12,7 @@ from transformers import (
     PreTrainedModel,
 )
 
+from absa.found_targets import FoundTargetPipeline
 from absa.models import auto_class_of, load_classifier, takes
 from absa.open_questions import GivenTermPipeline, OpenQuestionPipeline
 from absa.opinions import Opinion, from_answer
@@ -28,15 +29,20 @@ class Predictor:
     """Says of texts what they say.
 
     Args:
-        pipe: the pipeline of a trained model.
+        pipe: the pipeline of a trained model, or of two.
     """
 
     pipeline_class: ClassVar[type[Pipeline]]
     all_answers: ClassVar[Mapping[str, Any]] = {}
     """Parameters of a call that leave no answer out."""
 
-    def __init__(self, pipe: Pipeline):
+    def __init__(self, pipe: Pipeline | FoundTargetPipeline):
         self.pipe = pipe
+
+    @property
+    def models(self) -> list[PreTrainedModel]:
+        """What answers; of two models the one that finds the targets comes first."""
+        return [self.pipe.model]
 
     def __call__(
         self,
@@ -54,7 +60,7 @@ class Predictor:
                 `split_sentences`, `return_all`, `abstain_below`; of a tagger `decoding`; of a model that generates
                 `task`, `num_beams`, `abstain_below`, and `targets=["battery life"]`, words of the texts, where it is
                 given aspect terms; of a classifier that is asked about any words these `targets` too, and
-                `aspects=["price"]`.
+                `aspects=["price"]`; of two models `aspects` and `return_all`.
         Raises:
             ValueError: for a text that is none, or an unknown name, or for more or fewer `text_ids` than texts; for
                 `explain`, since an opinion has no weights of words: `pipe` gives them.
@@ -142,6 +148,16 @@ class PredictorOfGivenTermsInText(PredictorOfGivenTerms):
     pipeline_class = GivenTermTextPipeline
 
 
+class PredictorOfFoundTargets(Predictor):
+    """Has a model find the targets, and asks a classifier about them."""
+
+    all_answers: ClassVar = {"return_all": True}
+
+    @property
+    def models(self) -> list[PreTrainedModel]:
+        return [self.pipe.finder.model, self.pipe.classifier.model]
+
+
 PREDICTORS: dict[type, type[Predictor]] = {
     AutoModelForSequenceClassification: PredictorOfQuestions,
     AutoModelForTokenClassification: PredictorOfTerms,
@@ -173,31 +189,82 @@ def takes_any_words(model: PreTrainedModel) -> bool:
     return getattr(config, "auxiliary_sentence", False) and not takes(model, "context_ids") and is_open
 
 
-def load(model: str, **parameters) -> Predictor:
-    """A trained model, a classifier, a tagger or one that generates tuples, ready for texts.
+def load(model: str, classifier: str | None = None, **parameters) -> Predictor:
+    """A trained model, a classifier, a tagger or one that generates tuples, ready for texts; or two for the two steps.
 
         opinions = absa.load("outputs/quickstart/seed-42")("LOCATION1 is far too expensive, but safe.")
+        opinions = absa.load("outputs/rest14_minilm/seed-42", "outputs/restaurants/seed-42")("The fish is great.")
 
     Args:
         model: folder or Hub id of a checkpoint that examples/run_absa.py has trained.
+        classifier: of one that can be asked about any words, which judges the targets that `model` finds, see
+            `FoundTargetPipeline`.
         parameters: of the pipeline, for all calls, see `Predictor`; `device` and `batch_size` too. None stands for the
-            default.
+            default. Of two models the classifier has `aspects`, `return_all` and `abstain_below`, the other one what
+            else there is, such as `decoding` and `task`.
     Raises:
         FileNotFoundError, ValueError: if there is no such checkpoint, it cannot be read, or its pipeline has no such
-            parameter.
+            parameter; of two models, if the first finds no targets, or the second knows some targets only.
     """
-    auto_class = auto_class_of("model", model, PREDICTORS)
-    loaded, tokenizer = load_classifier("model", model, auto_class)
+    given = {name: value for name, value in parameters.items() if value is not None}
+    if classifier is None:
+        return load_one("model", model, given)
+    of_answers = {name: given.pop(name) for name in ("aspects", "return_all") if name in given}
+    of_classifier = {name: given[name] for name in ("device", "batch_size", "abstain_below") if name in given}
+    given.pop("abstain_below", None)  # of the labels, which are the classifier's
+    finder = load_one("model", model, given)
+    if not finds_targets(finder, given.get("task")):
+        raise ValueError(
+            f"model={model} is a {type(finder.pipe.model).__name__} that finds no targets in texts: give first a "
+            "tagger, or a generator of ate, aesc, aope or aste, and then the classifier"
+        )
+    judge = load_one("classifier", classifier, of_classifier)
+    if not takes_any_target(judge):
+        raise ValueError(
+            f"classifier={classifier} is a {type(judge.pipe.model).__name__} that cannot be asked about any words of "
+            "a text: give a classifier that was trained on terms of texts, or with context_source=text"
+        )
+    return PredictorOfFoundTargets(FoundTargetPipeline(finder.pipe, judge.pipe, **of_answers))
+
+
+def load_one(argument: str, name: str, parameters: Mapping[str, Any]) -> Predictor:
+    """A trained model.
+
+    Args:
+        argument: what the user calls it, for the error.
+        name: its folder or Hub id.
+        parameters: of its pipeline.
+    Raises:
+        FileNotFoundError, ValueError: as `load`.
+    """
+    auto_class = auto_class_of(argument, name, PREDICTORS)
+    loaded, tokenizer = load_classifier(argument, name, auto_class)
     try:
         predictor_class = predictor_of(auto_class, loaded)
     except ValueError as error:
-        raise ValueError(f"model={model} is {error}") from error
-    given = {name: value for name, value in parameters.items() if value is not None}
+        raise ValueError(f"{argument}={name} is {error}") from error
     try:
-        pipe = predictor_class.pipeline_class(model=loaded, tokenizer=tokenizer, **given)
+        pipe = predictor_class.pipeline_class(model=loaded, tokenizer=tokenizer, **parameters)
     except TypeError as error:  # of a parameter that this family's pipeline does not have
-        raise ValueError(f"model={model} is a {type(loaded).__name__}; {error}: leave it out") from error
+        raise ValueError(f"{argument}={name} is a {type(loaded).__name__}; {error}: leave it out") from error
     return predictor_class(pipe)
+
+
+def finds_targets(predictor: Predictor, task: str | None = None) -> bool:
+    """Whether a model finds targets in texts.
+
+    Args:
+        task: that a generator is asked for; None for its first.
+    """
+    if tasks := getattr(predictor.pipe.model.config, "tasks", None):
+        return "target" in TASKS[task or tasks[0]].fields
+    return isinstance(predictor, PredictorOfTerms)
+
+
+def takes_any_target(predictor: Predictor) -> bool:
+    """Whether a model can be asked about any words of a text."""
+    reads_contexts = getattr(predictor.pipe.model.config, "context_source", "id") == "text"
+    return isinstance(predictor, PredictorOfOpenQuestions) or reads_contexts
 
 
 @dataclass

@@ -20,7 +20,7 @@ def encode(
     auxiliary_sentence: bool = True,
     max_length: int = 512,
     mark_read: bool = False,
-    origins: Sequence[Origins] | None = None,
+    origins: Iterable[Origins] | None = None,
 ) -> dict[str, list]:
     """Encodes texts with one context each; the same for training and inference.
 
@@ -85,12 +85,11 @@ def encode(
             _last_character(row) if cut or row.overflowing else None
             for cut, row in zip(is_cut, encoded.encodings, strict=True)
         ]
-        if origins is not None:
-            in_writing = [
-                written_with_origins(text.replaced(*contexts.exchange(target)))
-                for text, target in zip(origins, targets, strict=True)
+        if origins is not None:  # one after the other, as what their characters stand for takes much memory
+            words = [
+                words_of(row, written_with_origins(text.replaced(*contexts.exchange(target))))
+                for row, text, target in zip(encoded.encodings, origins, targets, strict=True)
             ]
-            words = [words_of(row, text) for row, text in zip(encoded.encodings, in_writing, strict=True)]
     marks = {"read": read} if mark_read else {}
     marks |= {} if origins is None else {"words": words}
     return {**columns, "context_ids": context_ids, **marks}

@@ -22,11 +22,16 @@ class Question(NamedTuple):
 
     def origins(self) -> Origins:
         """What the characters of the text stand for in the user's; of a very long one, of its beginning."""
-        blanks = len(self.source) - len(self.source.lstrip())
-        source = self.source[: blanks + MOST_CHARACTERS]
+        source = beginning(self.source)
         if self.names is None or self.name not in self.names.targets:
             return Origins.of(source)
         return self.names.origins_about(self.name, source)
+
+
+def beginning(text: str) -> str:
+    """What of a text can be among what a model reads of it."""
+    blanks = len(text) - len(text.lstrip())
+    return text[: blanks + MOST_CHARACTERS]
 
 
 class Asked(NamedTuple):

@@ -3,9 +3,9 @@
     python study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_apart` or
-`_unseen` behind it, or a data set's and a score's for all grids of that data set side by side; what stands outside is
-left as it is.
+`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_apart`,
+`_unseen` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that data set side by side;
+what stands outside is left as it is.
 """
 
 import re
@@ -63,6 +63,14 @@ MAIN_SCORES = {  # by `Grid.scored_as`
     "aoe": {"f1": "F1", "precision": "precision", "recall": "recall"},
     "alsc": {"accuracy": "accuracy", "macro_f1": "macro-F1", "floor_majority_accuracy": "the commonest label"},
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
+}
+
+FOUND_SCORES = {
+    "f1": "F1",
+    "precision": "precision",
+    "recall": "recall",
+    "ate_f1": "borders",
+    "label_accuracy": "polarity of these",
 }
 
 
@@ -220,13 +228,17 @@ def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     return table(rows)
 
 
-def decoding_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
-    """What `decoding.py` has found: scores of each way of decoding, and how many sentences have what is no tuple."""
-    rows, names = [], {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
+def ways_table(grid: Grid, analysis: Mapping[str, Mapping], names: Mapping[str, str]) -> str:
+    """What `decoding.py` or `found_and_judged.py` has found: some scores of each run in each of several ways.
+
+    Args:
+        names: of the scores that are shown -> their headings.
+    """
+    rows = []
     for label, seeds in analysis.items():
-        for decoding in next(iter(seeds.values())):
-            scores = pd.DataFrame([looked[decoding] for looked in seeds.values()])[list(names)]
-            row = {f"{grid.title}, %": f"{label}, {decoding}", "seeds": str(len(seeds))}
+        for way in next(iter(seeds.values())):
+            scores = pd.DataFrame([looked[way] for looked in seeds.values()])[list(names)]
+            row = {f"{grid.title}, %": f"{label}, {way}", "seeds": str(len(seeds))}
             rows.append(row | dict(zip(names.values(), percents(scores), strict=True)))
     return table(rows)
 
@@ -303,21 +315,25 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
 
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "decoding", "terms", "apart", "unseen")
-    paired, trade_off, decoding, terms, apart, unseen = (read_analysis(results_dir, kind, grid) for kind in kinds)
+    kinds = ("paired", "trade_off", "decoding", "terms", "apart", "unseen", "found_and_judged")
+    paired, trade_off, decoding, terms, apart, unseen, found = (
+        read_analysis(results_dir, kind, grid) for kind in kinds
+    )
+    of_decoding = {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
     return {
         grid.name: scores_table(grid, results),
         f"{grid.name}_oracle": oracle_table(grid, results),
         f"{grid.name}_paired": paired_table(grid, results, paired),
         f"{grid.name}_differences": differences_table(grid, results),
         f"{grid.name}_trade_off": trade_off_table(grid, trade_off),
-        f"{grid.name}_decoding": decoding_table(grid, decoding),
+        f"{grid.name}_decoding": ways_table(grid, decoding, of_decoding),
         f"{grid.name}_denoising": denoising_table(grid, results),
         f"{grid.name}_before": terms_table(terms, "before"),
         f"{grid.name}_after": terms_table(terms, "after"),
         f"{grid.name}_gradients": gradients_table(terms),
         f"{grid.name}_apart": apart_table(apart),
         f"{grid.name}_unseen": unseen_table(grid, unseen),
+        f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES) or "Not run.\n",
     }
 
 

@@ -9,6 +9,7 @@ from absa.tasks.base import Rows
 from absa.tasks.rows import PLACES
 from modeling_qacg_bert import Contexts, encode, encode_contexts, encode_together
 from modeling_qacg_bert.processing_qacg_bert import Origins, Word
+from modeling_qacg_bert.questions_qacg_bert import beginning
 
 
 def contexts_of(rows: Rows) -> Contexts:
@@ -26,24 +27,21 @@ def encode_rows(
         rows: their columns.
         options: of `encode`.
     Returns:
-        What `encode` returns without the ids of contexts, and `words`.
+        What `encode` returns without the ids of contexts; `words`; and `target_is_read`, whether the place of the
+        target, if it has one, has a word that is read.
     Raises:
-        ValueError: as `encode`; if the place of a target has no word that is read.
+        ValueError: as `encode`.
     """
-    columns = (rows["text"], rows["target"], rows["aspect"])
-    features = encode(tokenizer, contexts_of(rows), *columns, origins=list(map(Origins.of, rows["text"])), **options)
+    texts = list(map(beginning, rows["text"]))
+    columns = (texts, rows["target"], rows["aspect"])
+    features = encode(tokenizer, contexts_of(rows), *columns, origins=map(Origins.of, texts), **options)
     del features["context_ids"]
     token_type = getattr(config, "target_token_type", None)
+    features["target_is_read"] = []
     for number, words in enumerate(features["words"]):
         start, end = (rows[column][number] for column in PLACES)
-        if start is None:
-            continue
-        own = tokens_in(words, start, end)
-        if not own:
-            raise ValueError(
-                f"target {rows['target'][number]!r} of row {number} has no word where it stands, or stands in what is "
-                "not read of its text: raise max_length, or leave the row out"
-            )
+        own = [] if start is None else tokens_in(words, start, end)
+        features["target_is_read"].append(start is None or bool(own))
         if token_type is not None:
             for token in own:
                 features["token_type_ids"][number][token] = token_type
@@ -68,7 +66,7 @@ def encode_split(
         What `encode` returns for each entry; but of a model that reads its contexts in words their tokens,
         `context_input_ids`, in place of ids. And the numbers of the rows of each entry.
     Raises:
-        ValueError: as `encode` and `encode_rows`.
+        ValueError: as `encode`; if the place of a target has no word that is read.
     """
     columns = (rows["text"], rows["target"], rows["aspect"])
     options = {"max_length": max_length, "mark_read": True}
@@ -77,6 +75,13 @@ def encode_split(
     reads_contexts = hasattr(type(config), "context_source") and config.context_source == "text"
     if have_places and not reads_contexts:
         features = encode_rows(tokenizer, config, rows, **options)
+        are_read = features.pop("target_is_read")
+        if not all(are_read):
+            number = are_read.index(False)
+            raise ValueError(
+                f"target {rows['target'][number]!r} of row {number} has no word where it stands, or stands in what is "
+                "not read of its text: raise max_length, or leave the row out"
+            )
         del features["words"]
         return features, rows_of
     contexts = Contexts.from_config(config).including(*columns[1:])

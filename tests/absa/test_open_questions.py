@@ -82,8 +82,11 @@ def test_the_end_of_a_long_text_is_not_read(folder):
     read = absa.load(folder, aspects=["price"])
     read.pipe.tokenizer.model_max_length = 6
     assert [answer["truncated"] for (answer,) in read.pipe([TEXT, "soup"])] == [True, False]
-    with pytest.raises(ValueError, match="target 'wine list' of row 0 has no word where it stands, or stands in what"):
-        read(TEXT, targets=["wine list"])
+    soup, wine_list = read(TEXT, targets=["soup", "wine list"])
+    assert soup.label is not None
+    assert (wine_list.target, wine_list.target_start) == ("wine list", 41)
+    assert wine_list.label is wine_list.score is wine_list.probabilities is None
+    assert absa.load(folder, explain="attention").pipe({"text": TEXT, "target": "soup"})["words"]
 
 
 def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word_model):

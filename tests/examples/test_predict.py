@@ -60,6 +60,25 @@ def test_a_text_in_which_a_tagger_finds_nothing(make_tagger, run_here, monkeypat
     assert lines == ["It is dear.", "  says nothing that the model finds"]
 
 
+def test_a_classifier_judges_what_another_model_finds(make_generator, save_word_model, run_here):
+    text = "The price is dear, but it is safe."
+    pair = str(make_generator("aste")), str(save_word_model(text))
+    lines = run_here(SCRIPT, pair[0], text, "--classifier", pair[1], "--aspects", "noise").splitlines()
+    opinions = absa.load(*pair, aspects=["noise"])(text)
+    assert len(opinions) == len(lines) - 1 > 0
+    for line, one in zip(lines[1:], opinions, strict=True):
+        about = f"{one.target} [{one.target_start}:{one.target_end}] noise"
+        about += f": {one.opinion} [{one.opinion_start}:{one.opinion_end}]"
+        judged = f"{one.label} {one.score:.2f}" if one.label else "not read"  # of a sign, which is no word
+        assert " ".join(line.split()) == f"{about} {judged}"
+
+
+def test_a_target_that_is_not_read(save_word_model, run_here):
+    text = "dear " * 600 + "price"
+    lines = run_here(SCRIPT, save_word_model(text), text, "--targets", "price").splitlines()
+    assert [line.split() for line in lines[1:]] == [["price", "[3000:3005]", "not", "read"]]
+
+
 @pytest.mark.parametrize("question", ["targets", "aspects"])
 def test_a_tagger_takes_no_questions(tiny_tagger: Path, run_here, question: str):
     told = rf"model=.* is a GlobalContextFor.*; {question}: no parameter of aspect-term-sentiment, .*: leave it out"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import found_and_judged
 import grids
 import report
 import results
@@ -93,11 +94,12 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
     for analysis, of_grids in json.loads((grids.STUDY / "analyses.json").read_text("utf-8")).items():
         for name, found in of_grids.items():
             assert places & {f"{name}_{end}" for end in ends.get(analysis, (analysis,))}
-            trained = {label: of_run for label, of_run in found.items() if label != unseen.SIMILARITY}
+            others = (unseen.SIMILARITY, found_and_judged.GENERATOR)
+            trained = {label: of_run for label, of_run in found.items() if label not in others}
             assert trained.keys() <= by_name[name].runs.keys()
             for label, of_run in trained.items():
                 test = report.scores_of(by_name[name], label, table, "test")
-                if analysis in ("apart", "trade_off", "decoding", "unseen"):
+                if analysis in ("apart", "trade_off", "decoding", "unseen", "found_and_judged"):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 if analysis == "paired":
                     assert by_name[name].paired[label] == of_run["minus"]

@@ -143,13 +143,23 @@ def test_texts_that_cannot_be_asked_are_told_with_their_reason(tiny_classifier: 
         pytest.param("tagger", {"decoding": "greedy"}, marks=pytest.mark.slow),
         ("aste", {"abstain_below": 0.9}),
         pytest.param("aoe", {"targets": ["safe", "LOCATION1"]}, marks=pytest.mark.slow),
+        ("aste", {"classifier": ""}),
     ],
-    ids=["tagger", "tagger-greedy", "generator", "generator-given"],
+    ids=["tagger", "tagger-greedy", "generator", "generator-given", "generator-classifier"],
 )
 def test_who_finds_terms_has_the_same_rows_as_absa_load(
-    trained: str, parameters: dict, tagger: Path, make_generator, make_texts, run, tmp_path: Path
+    trained: str,
+    parameters: dict,
+    tagger: Path,
+    make_generator,
+    save_word_model,
+    make_texts,
+    run,
+    tmp_path: Path,
 ):
     checkpoint = tagger if trained == "tagger" else make_generator(trained)
+    if "classifier" in parameters:
+        parameters = {"classifier": str(save_word_model(" ".join(make_texts(12))))}
     texts = {f"r{number}": text for number, text in enumerate(make_texts(12))}
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in texts.items()))
     output = run(checkpoint, tmp_path / "run", tmp_path / "in.jsonl", return_all=False, **parameters)

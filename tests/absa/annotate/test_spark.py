@@ -44,12 +44,14 @@ def test_same_opinions_as_the_pipeline(spark, tiny_classifier: Path, make_texts)
         assert row == wanted
 
 
-def test_rows_of_a_tagger_without_spark(tagger: Path, make_texts):
+@pytest.mark.parametrize("judged", [False, True], ids=["tagger", "tagger-classifier"])
+def test_rows_of_a_tagger_without_spark(judged: bool, tagger: Path, make_texts, save_word_model):
     texts = make_texts(9)
     frame = pd.DataFrame({"id": range(10), "text": [*texts, None]})
-    frames = spark_udf(str(tagger), decoding="greedy")(iter([frame[:4], frame[4:]]))
+    parameters = {"classifier": str(save_word_model(" ".join(texts)))} if judged else {}
+    frames = spark_udf(str(tagger), decoding="greedy", **parameters)(iter([frame[:4], frame[4:]]))
     rows = pd.concat(frames).to_dict("records")
-    said = absa.load(str(tagger), decoding="greedy")(texts, text_ids=range(9))
+    said = absa.load(str(tagger), decoding="greedy", **parameters)(texts, text_ids=range(9))
     expected = to_table(opinion for of_text in said for opinion in of_text).to_pylist(maps_as_pydicts="strict")
     assert len(rows) == len(expected) > 0
     assert [list(row) for row in rows] == [SCHEMA.names] * len(rows)

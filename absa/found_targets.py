@@ -1,0 +1,89 @@
+"""Targets that one model finds in texts, and another one judges."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from transformers import Pipeline
+
+from absa.models import most_tokens
+from absa.open_questions import NOT_ASKED, word_list
+from absa.tasks.targets import contexts_of
+from modeling_qacg_bert.processing_qacg_bert import NO_ASPECT, is_readable
+from modeling_qacg_bert.questions_qacg_bert import shown
+
+FOUND = ("target", "target_start", "target_end", "opinion", "opinion_start", "opinion_end")
+
+
+class FoundTargetPipeline:
+    """Asks a classifier about each target that a tagger, or a model that generates tuples, finds in a text.
+
+    Inputs:
+        A text gives the list of its answers, a list or a column of texts a list of these.
+
+    Parameters, at construction or in a call:
+        aspects: what each target is asked about, in words (default: the target as such).
+        return_all: whether answers with the `none_label` of the classifier are given too (default: False). Such a
+            classifier may refute a target.
+        batch_size: texts in a forward pass of the finder, then questions in one of the classifier (default: 32).
+
+    An answer has the places that the finder gives: `target`, which is text[target_start:target_end], `target_start`,
+    `target_end` and, of a generator of aope or aste, `opinion`, `opinion_start`, `opinion_end`. All else is what the
+    classifier answers about that target, such as `label`, `score`, `probabilities` and `truncated`. Labels of the
+    finder are not looked at: what it gives twice with different labels is one target.
+
+    `score` and `probabilities` are P(label | text, target), calibrated by the classifier's temperature. How sure the
+    finder is of the target is no part of them: the two probabilities were calibrated apart, and their product was not.
+    `finder(text)` has the finder's own answers.
+
+    A target that the classifier does not read has the label None: one that stands behind its cut of a long text, one
+    without a word that it knows, or one so long that it leaves no room for the text.
+
+    Args:
+        finder: the pipeline of a tagger or generator.
+        classifier: the pipeline of a classifier that is asked about any words.
+
+    Raises:
+        ValueError: if an input is no text; it gives the input's number.
+    """
+
+    def __init__(self, finder: Pipeline, classifier: Pipeline, aspects: Iterable[str] = (), return_all: bool = False):
+        self.finder, self.classifier, self.return_all = finder, classifier, return_all
+        self.aspects = word_list("aspects", aspects)
+
+    def __call__(
+        self,
+        inputs: Any,
+        *,
+        aspects: Iterable[str] | None = None,
+        return_all: bool | None = None,
+        batch_size: int | None = None,
+    ) -> list[dict] | list[list[dict]]:
+        if isinstance(inputs, str | Mapping):
+            return self([inputs], aspects=aspects, return_all=return_all, batch_size=batch_size)[0]
+        aspects = (self.aspects if aspects is None else word_list("aspects", aspects)) or [NO_ASPECT]
+        answers = []  # of each text, as questions until they are answered
+        for number, (text, found) in enumerate(zip(inputs, self.finder(inputs, batch_size=batch_size), strict=True)):
+            if not isinstance(text, str):
+                raise ValueError(f"input {number}: it is {shown(text)}: give a text")
+            terms = dict.fromkeys(tuple(one.get(name) for name in FOUND) for one in found)
+            places = [{"text": text, **dict(zip(FOUND, term, strict=True)), **NOT_ASKED} for term in terms]
+            answers.append([{**place, "aspect": aspect} for place in places for aspect in aspects])
+        every = [answer for own in answers for answer in own]
+        targets = {target for target in {answer["target"] for answer in every} if self._can_be_asked(target, aspects)}
+        asked = [answer for answer in every if answer["target"] in targets]
+        for answer, judged in zip(asked, self.classifier(asked, batch_size=batch_size), strict=True):
+            answer |= judged
+        for answer in every:
+            del answer["text"]
+        none_label = getattr(self.classifier.model.config, "none_label", None)
+        keeps_all = self.return_all if return_all is None else return_all
+        left_out = set() if keeps_all else {none_label} - {None}
+        return [[answer for answer in own if answer["label"] not in left_out] for own in answers]
+
+    def _can_be_asked(self, target: str, aspects: list[str]) -> bool:
+        """Whether there is something to read of a target, and its question leaves room for a text."""
+        config, tokenizer = self.classifier.model.config, self.classifier.tokenizer
+        contexts = contexts_of({"target": [target], "aspect": aspects})
+        longest = max(len(tokenizer.tokenize(contexts.auxiliary_sentence(*pair))) for pair in contexts)
+        longest += tokenizer.num_special_tokens_to_add(pair=True)
+        return is_readable(target) and longest < most_tokens(tokenizer.model_max_length, config)
