@@ -1,7 +1,9 @@
 """Files of annotated sentences, read as opinions and written from them, in the formats that people have.
 
-sentences = read("Restaurants_Train.xml", "semeval2014")
-notes = write(sentences, "train.csv", "setfit")
+    sentences = read("Restaurants_Train.xml", "semeval2014")
+    notes = write(sentences, "train.csv", "setfit")
+
+See `datasets_scripts.formats.pivot` for what a sentence and a format are.
 """
 
 import re
@@ -39,7 +41,6 @@ FORMATS: dict[str, ModuleType] = {
     "sentihood": sentihood,
     "setfit": setfit,
 }
-"""See `datasets_scripts.formats.pivot` for what a format is."""
 
 SIGNS = {  # a pattern of the ending of a file's name, a blank, and the text of the file
     "apc": r"\S* [^\n]*\$T\$",
@@ -77,7 +78,7 @@ def read(file: str | Path, format_name: str, labels: Mapping[str, str] | None = 
         format_name: one of FORMATS.
         labels: {label of the file: label that takes its place}; others stay.
     Raises:
-        ValueError: the file is not in the format, see `pivot`, or no opinion has one of the `labels`.
+        ValueError: the file is not in the format, or no opinion has one of the `labels`.
         FileNotFoundError: there is no such file.
     """
     choose("format_name", format_name, FORMATS)

@@ -38,7 +38,8 @@ class Sentence(NamedTuple):
     Args:
         id: the file's own; where a format has none, the number of the sentence, from 1.
         text: as the file has it; of a format that has words only, these with a blank between each two.
-        opinions: dicts with those fields of `absa.opinions.Opinion`, without text_id, that are known.
+        opinions: dicts with those fields of `absa.opinions.Opinion`, without text_id, that are known. In
+            `absa.conversion` these are the records themselves.
         words: of a format that has words, where each stands: `text[start:end]`.
         is_out_of_scope: whether SemEval marks the sentence so, and has not annotated it.
     """
@@ -69,13 +70,13 @@ def check_label(opinion: dict, labels: Collection[str]) -> None:
 
 def check_place(opinion: dict, name: str) -> None:
     """Raise NotHeldError unless an opinion has a target, or an opinion term, with a place in the text."""
-    words = opinion.get(name)
-    if words is None:
-        raise NotHeldError(f"have no {NAMES[name].removesuffix('s')}")
+    what = {"target": "target", "opinion": "opinion term"}[name]
+    if name not in opinion:
+        raise NotHeldError(f"have no {what}")
     if f"{name}_start" not in opinion:
-        raise NotHeldError(f"have a {name} without a place in the text")
-    if not is_readable(words):
-        raise NotHeldError(f"have a {name} with nothing to see")
+        raise NotHeldError(f"do not say where their {what} stands")
+    if not is_readable(opinion[name]):
+        raise NotHeldError(f"have nothing to see in their {what}")
 
 
 def hold(
