@@ -25,21 +25,27 @@ CHILDREN_OF_REVIEWS = {
 }
 POLARITIES = ("positive", "neutral", "negative", "conflict")
 CATEGORY = re.compile("[A-Z_]+#[A-Z_]+")  # entity and attribute
+NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 OUT_OF_SCOPE = ("TRUE", "NULL")  # NULL stands once, in 2015, and the same sentence has TRUE in 2016
 
 
-def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) -> list[dict]:
+def read_sentences(file: Path, categories: Sequence[str] | None = None, own_ids: bool | None = True) -> list[dict]:
     """Sentences of one file: dicts with id, text, terms and categories.
 
     terms are dicts with term, polarity, from, to (character offsets into text, `to` excluded), categories dicts with
     category, polarity; both as annotated, in the order of the file. Without own ids, as in MAMS, an id is the number
     of its sentence, from 0.
 
+    Args:
+        categories: those that the file may have; None for any.
+        own_ids: whether sentences have ids; None where the file decides.
     Raises:
         ValueError: the file is not in the format, or has another category. Names the file, line, field and value.
     """
     name, root = str(file), read_root(file, "sentences", "sentence")
     _check_children(name, root, CHILDREN)
+    if own_ids is None:
+        own_ids = any("id" in element.attrib for element in root)
     if not own_ids:
         for number, element in enumerate(root):
             element.set("id", str(number))
@@ -49,8 +55,9 @@ def read_sentences(file: Path, categories: Sequence[str], own_ids: bool = True) 
 def read_opinions(file: Path) -> list[dict]:
     """Sentences of a file of reviews: dicts with id, text, is_out_of_scope and opinions.
 
-    opinions are dicts with category and polarity, in the order of the file; a category may have several. A sentence
-    that is out of scope has none.
+    opinions are dicts with category, polarity, target, from and to, in the order of the file; a category may have
+    several. target is None where it is "NULL", whatever its offsets, or where the file names no targets; else it
+    stands at text[from:to]. A sentence that is out of scope has no opinions.
 
     Raises:
         ValueError: the file is not in the format. Names the file, line, field and value.
@@ -94,8 +101,14 @@ def read_root(file: Path, tag: str, child: str) -> etree._Element:
             f"{name}, line {error.lineno}: malformed XML ({shorten(error.msg)}); get the file anew"
         ) from error
     if root.tag != tag or len(root) == 0:
-        raise ValueError(f"{name}: expected <{tag}> with at least one <{child}>, got <{shorten(root.tag)}>")
+        got = f"got <{shorten(root.tag)}>; give a file of this kind"
+        raise ValueError(f"{name}: expected <{tag}> with at least one <{child}>, {got}")
     return root
+
+
+def xml_text(root: etree._Element) -> str:
+    """An element as the text of a file."""
+    return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True).decode()
 
 
 def _check_children(name: str, root: etree._Element, children: Mapping[str, Sequence[str]]) -> None:
@@ -120,7 +133,7 @@ def _read_text(name: str, element: etree._Element) -> dict:
     }
 
 
-def _read_sentence(name: str, element: etree._Element, categories: Sequence[str]) -> dict:
+def _read_sentence(name: str, element: etree._Element, categories: Sequence[str] | None) -> dict:
     sentence = _read_text(name, element)
     return sentence | {
         "terms": [_read_term(name, term, sentence["text"]) for term in element.iterfind("aspectTerms/aspectTerm")],
@@ -129,7 +142,8 @@ def _read_sentence(name: str, element: etree._Element, categories: Sequence[str]
 
 
 def _read_opinions(name: str, element: etree._Element) -> dict:
-    is_out_of_scope, opinions = element.get("OutOfScope") is not None, []
+    sentence, opinions = _read_text(name, element), []
+    is_out_of_scope = element.get("OutOfScope") is not None
     if is_out_of_scope:
         _one_of(OUT_OF_SCOPE, name, element, "OutOfScope")
     for opinion in element.iterfind("Opinions/Opinion"):
@@ -139,22 +153,35 @@ def _read_opinions(name: str, element: etree._Element) -> dict:
         if is_out_of_scope:
             remedy = "stands in a sentence that is OutOfScope, which has no rows; remove the one or the other"
             raise value_error(_place(name, opinion, "category"), category, remedy)
-        opinions.append({"category": category, "polarity": _one_of(POLARITIES[:3], name, opinion, "polarity")})
-    return _read_text(name, element) | {"is_out_of_scope": is_out_of_scope, "opinions": opinions}
+        place = {"target": None, "from": None, "to": None}
+        if opinion.get("target", "NULL") != "NULL":
+            place = _read_place(name, opinion, "target", sentence["text"])
+        polarity = _one_of(POLARITIES[:3], name, opinion, "polarity")
+        opinions.append({"category": category, "polarity": polarity, **place})
+    return sentence | {"is_out_of_scope": is_out_of_scope, "opinions": opinions}
 
 
 def _read_term(name: str, element: etree._Element, text: str) -> dict:
-    term, start, end = element.get("term"), _offset(name, element, "from"), _offset(name, element, "to")
-    if not term or start + len(term) != end or not text.startswith(term, start):
-        remedy = f"is not what text has from {start} to {end}, {quoted(text[start:end])}; correct term or offsets"
-        raise value_error(_place(name, element, "term"), term, remedy)
-    return {"term": term, "polarity": _one_of(POLARITIES, name, element, "polarity"), "from": start, "to": end}
+    polarity = _one_of(POLARITIES, name, element, "polarity")
+    return {"polarity": polarity, **_read_place(name, element, "term", text)}
 
 
-def _read_categories(name: str, sentence: etree._Element, categories: Sequence[str]) -> Iterator[dict]:
+def _read_place(name: str, element: etree._Element, field: str, text: str) -> dict:
+    """Words of the text, and where they stand."""
+    words, start, end = element.get(field), _offset(name, element, "from"), _offset(name, element, "to")
+    if not words or start + len(words) != end or not text.startswith(words, start):
+        remedy = f"is not what text has from {start} to {end}, {quoted(text[start:end])}; correct {field} or offsets"
+        raise value_error(_place(name, element, field), words, remedy)
+    return {field: words, "from": start, "to": end}
+
+
+def _read_categories(name: str, sentence: etree._Element, categories: Sequence[str] | None) -> Iterator[dict]:
     polarity_of = {}
     for element in sentence.iterfind("aspectCategories/aspectCategory"):
-        category = _one_of(categories, name, element, "category")
+        if categories is None:
+            category = checked_text(element.get("category"), _place(name, element, "category"))
+        else:
+            category = _one_of(categories, name, element, "category")
         polarity = _one_of(POLARITIES, name, element, "polarity")
         first = polarity_of.setdefault(category, polarity)
         if first != polarity:

@@ -43,6 +43,18 @@ def first_fault(tags: Sequence[str], scheme: str) -> int | None:
     return None
 
 
+def spans_of(tags: Sequence[str]) -> list[tuple[int, int, str]]:
+    """The spans that tags of BIO mark: first token, token behind the last, type."""
+    spans = []
+    for position, tag in enumerate(tags):
+        prefix, type_ = split_tag(tag)
+        if prefix == "B":
+            spans.append((position, position + 1, type_))
+        elif prefix == "I":
+            spans[-1] = (spans[-1][0], position + 1, type_)
+    return spans
+
+
 def ot_to_bio(tags: Sequence[str], conversion: str) -> list[str]:
     """OT to BIO.
 

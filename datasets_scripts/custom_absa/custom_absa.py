@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..builder import RowsBuilder, RowsConfig, row_features
+from ..records import SUFFIXES, cell_error
 from ..source_files import checked_text, files_in, named_files, quoted, shorten
-from .reading import READERS, cell_error, read_rows
+from .reading import read_rows
 
 FILE_NAMES = {
-    split: [stem + suffix for stem in stems for suffix in READERS]
+    split: [stem + suffix for stem in stems for suffix in SUFFIXES]
     for split, stems in {"train": ("train",), "validation": ("validation", "dev"), "test": ("test",)}.items()
 }
 
@@ -55,7 +56,7 @@ class CustomABSA(RowsBuilder):
         if absent_label is not None and checked_text(absent_label, "absent_label") != absent_label.strip():
             raise ValueError(f"absent_label={quoted(absent_label)} has blanks around it; leave them out")
         if data_dir is None:
-            files = named_files(data_files, READERS)
+            files = named_files(data_files, SUFFIXES)
         else:
             files = files_in(data_dir, FILE_NAMES, ("train",), "write one")
         super().__init__(data_files=files, absent_label=absent_label, **kwargs)

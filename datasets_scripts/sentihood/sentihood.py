@@ -75,7 +75,7 @@ class SentiHood(RowsBuilder):
             for opinion in sentence["opinions"]
         }
         for target in TARGETS:
-            if not _occurs(target, sentence["text"]):
+            if not occurs(target, sentence["text"]):
                 continue
             for aspect in ASPECTS:
                 yield {
@@ -104,13 +104,13 @@ def _read_sentence(file: Path, position: int, record: object) -> tuple[str, dict
             if opinion.get(field) not in allowed:
                 remedy = f"is unknown; write one of {', '.join(allowed)}"
                 raise value_error(f"{place}, field {field!r}", opinion.get(field), remedy)
-        if not _occurs(opinion["target_entity"], text):
+        if not occurs(opinion["target_entity"], text):
             remedy = f"does not occur in {quoted(text)}; write it in the text or remove the opinion"
             raise value_error(f"{place}, field 'target_entity'", opinion["target_entity"], remedy)
         opinions.append({field: opinion[field] for field in OPINION_VALUES})
     return place, {"id": id_, "text": text, "opinions": opinions}
 
 
-def _occurs(target: str, text: str) -> bool:
+def occurs(target: str, text: str) -> bool:
     """Whether a target stands in a text, be it within a word; LOCATION10 is no LOCATION1."""
     return re.search(rf"{target}(?!\d)", text) is not None

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 import tables
 from absa import text_files
+from absa.conversion import FORMATS
 from absa.metrics.custom_absa import absa_scores
 from absa.metrics.rows import join_rows
 from absa.training.arguments import parse_arguments
@@ -101,6 +102,20 @@ def check_tuples(sentences: Iterable[dict]):
             assert spans or fields["aspect"]
 
 
+def read_annotated(name: str, file: Path):
+    """A format to convert; that of brat has its texts in a file of their own."""
+    if name == "brat":
+        file.with_suffix(".txt").write_text("Good caf\u00e9\nSo good\n", encoding="utf-8")
+    sentences = FORMATS[name].read(file)
+    assert sentences
+    for sentence in sentences:
+        assert sentence.text.strip()
+        for opinion in sentence.opinions:
+            for field in {"target", "opinion"} & opinion.keys():
+                start, end = opinion[f"{field}_start"], opinion[f"{field}_end"]
+                assert sentence.text[start:end] == opinion[field] != ""
+
+
 def read_documents(file: Path):
     assert all(text.strip() for review in read_reviews(file) for text in review)
 
@@ -173,6 +188,11 @@ REVIEWS = b"""<Reviews><Review rid="1"><sentences><sentence id="1:0"><text>Good 
 OPINIONS = b"""<Reviews><Review rid="1"><sentences><sentence id="1:0"><text>Good soup</text>
 <Opinions><Opinion target="soup" category="FOOD#QUALITY" polarity="positive" from="5" to="9"/></Opinions></sentence>
 <sentence id="1:1" OutOfScope="TRUE"><text>Dear</text></sentence></sentences></Review></Reviews>"""
+APC = "Good $T$.\ncaf\u00e9\nPositive\r\n$T$ caf\u00e9.\nGood\n-1\n".encode()
+ATEPC = "Good O -100\ncaf\u00e9 B-ASP Negative\n. I-ASP Negative\n\nSo B-ASP -999\r\n".encode()
+BIO = "Good\tO\ncaf\u00e9\tB-POS\n.\tI-POS\n\nSo B-ASP\r\n".encode()
+BRAT = "T1\tTarget 5 9\tcaf\u00e9\nT2\tOpinion 0 4\tGood\nA1\tLabel T1 good\nR1\tJudges Arg1:T2 Arg2:T1\n".encode()
+SETFIT = 'text,span,label,ordinal\n"Caf\u00e9, caf\u00e9, caf\u00e9",caf\u00e9,good,1\n'.encode()
 RECIPE = b"""# a run of two seeds, each for as long as it takes to see whether the rate is right
 dataset: sentihood
 learning_rate: 1e-3
@@ -201,6 +221,11 @@ READERS = {
     "bartabsa": Reader(lambda file: check_tuples(BARTABSA.read(file)), "train_convert.json", BARTABSA_RECORDS),
     "mams": Reader(lambda file: check_tuples(MAMS.read(file)), "train.xml", (SEMEVAL2014,)),
     "semeval2016": Reader(read_categories, "ABSA16_Restaurants_Train_SB1_v2.xml", (OPINIONS, REVIEWS)),
+    "apc": Reader(lambda file: read_annotated("apc", file), "train.txt", (APC,)),
+    "atepc": Reader(lambda file: read_annotated("atepc", file), "train.txt.atepc", (ATEPC,)),
+    "bio": Reader(lambda file: read_annotated("bio", file), "train.conll", (BIO,)),
+    "brat": Reader(lambda file: read_annotated("brat", file), "train.ann", (BRAT,)),
+    "setfit": Reader(lambda file: read_annotated("setfit", file), "train.csv", (SETFIT,)),
     "reviews": Reader(read_documents, "ABSA-15_Train.xml", (REVIEWS,)),
     "space_table": Reader(read_table, "texts.csv", (b'text,stars\n"Good, ""fresh"" soup",5\nDear,\n',), False),
     "recipe": Reader(read_recipe, "recipe.yaml", (RECIPE, b"seeds: &s [1]\nlogging_steps: 5\n")),
