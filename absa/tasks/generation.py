@@ -231,9 +231,8 @@ class Generation(Task):
         return GenerationEntries(Dataset.from_list(encoded), rows_of, sequences)
 
     def trainer_options(self, arguments: GenerationArguments, tokenizer, training_arguments) -> dict[str, Any]:
-        for name in ("r_drop", "label_smoothing_factor"):
-            if value := getattr(training_arguments, name):
-                raise ValueError(f"{name}={value} is not for task=generation: leave it out")
+        if smoothing := training_arguments.label_smoothing_factor:
+            raise ValueError(f"label_smoothing_factor={smoothing} is not for task=generation: leave it out")
         return {"data_collator": CollatorOfSequences(tokenizer), "sequences_of": sequences_of}
 
     def answers(

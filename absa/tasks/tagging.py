@@ -248,7 +248,7 @@ class Tagging(Task):
 
     def trainer_options(self, arguments: TaggingArguments, tokenizer, training_arguments) -> dict[str, Any]:
         if training_arguments.r_drop:
-            raise ValueError("r_drop=true is for classification: leave it out")
+            raise ValueError("r_drop=true is not for task=tagging: leave it out")
         return {"data_collator": CollatorOfWords(tokenizer)}
 
     def answers(

@@ -205,7 +205,8 @@ def training_arguments_of(arguments: ABSATrainingArguments, folder: Path, seed: 
     of_seed = one_seed(replace(arguments, **told), folder, seed, task, "loss")
     # A batch of logits is as large as in training.
     batch_size = of_seed.per_device_train_batch_size
-    return replace(of_seed, predict_with_generate=False, per_device_eval_batch_size=batch_size)
+    # Texts are corrupted anew in each epoch: R-Drop is for what is seen again and again.
+    return replace(of_seed, predict_with_generate=False, per_device_eval_batch_size=batch_size, r_drop=False)
 
 
 def train_one(folder: Path, seed: int, task: Generation, texts: Corpus, noise: str, arguments: Arguments, begin):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from transformers import AutoTokenizer
 
 import absa
@@ -14,6 +15,7 @@ from absa.tasks.arguments import GenerationArguments
 from absa.tasks.collating import NO_LABEL, CollatorOfSequences
 from absa.tasks.generation import Generation, GenerationAnswers, GenerationEntries
 from absa.training.arguments import ABSATrainingArguments
+from absa.training.trainer import ABSATrainer
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.subtasks import SUBTASKS
 from modeling_generative_absa import TASKS
@@ -216,12 +218,37 @@ def test_subtasks_that_there_are_not(subtasks, told):
         GenerationArguments(subtasks=subtasks)
 
 
+def test_r_drop(entries_of, tiny_bert: Path, tmp_path: Path):
+    entries, task = entries_of("train", "aste")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    arguments = ABSATrainingArguments(str(tmp_path), r_drop=True, eval_strategy="no", load_best_model_at_end=False)
+    torch.manual_seed(0)
+    model = classifier_of("pointer_absa", task.auto_class)(entries.sequences.config).train()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)  # so that dropout shows
+    options = task.trainer_options(None, tokenizer, arguments)
+    trainer = ABSATrainer(model=model, args=arguments, processing_class=tokenizer, **options)
+    batch = trainer.data_collator([entries.dataset[number] for number in range(3)])
+    torch.manual_seed(1)
+    loss = trainer.compute_loss(model, dict(batch))
+    torch.manual_seed(1)
+    logits = model(**{name: torch.cat([value, value]) for name, value in batch.items() if name != "sentence"}).logits
+    steps = batch["labels"] >= 0
+    p, q = (half[steps].log_softmax(-1) for half in logits.chunk(2))  # (indices, V)
+    labels = batch["labels"][steps][:, None]
+    cross_entropy = -torch.cat([p, q]).gather(-1, torch.cat([labels, labels])).mean()
+    # Σ (p - q) log(p / q), where words that a sentence does not have have no part.
+    kl = ((p.exp() - q.exp()) * (p - q)).sum(-1).mean() / 2
+    assert kl > 1e-4
+    torch.testing.assert_close(loss, cross_entropy + kl)
+
+
 def test_what_cannot_be_trained(load, tmp_path: Path):
     task, arguments = load("aste")
     with pytest.raises(ValueError, match="bert has no model ForSeq2SeqLM: choose one of bart, t5, pointer_absa"):
         classifier_of("bert", arguments.auto_class)
-    with pytest.raises(ValueError, match=r"r_drop=True is not for task=generation: leave it out"):
-        task.trainer_options(arguments, None, ABSATrainingArguments(str(tmp_path), r_drop=True))
+    with pytest.raises(ValueError, match=r"label_smoothing_factor=0.1 is not for task=generation: leave it out"):
+        task.trainer_options(arguments, None, ABSATrainingArguments(str(tmp_path), label_smoothing_factor=0.1))
     with pytest.raises(ValueError, match="word_vectors with task=generation"):
         task.words()
 

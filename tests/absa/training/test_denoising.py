@@ -323,8 +323,8 @@ def test_pointers_over_t5_have_no_head_to_train(parsed, tiny_t5: Path, tmp_path:
 def test_bad_input(parsed, tiny_bert: Path, tmp_path: Path, run_here):
     with pytest.raises(ValueError, match=r"texts has a\.xml twice: give each file a name of its own"):
         parsed(tiny_bert, "--texts", "x/a.xml", "y/a.xml")
-    arguments, _, task = parsed(tiny_bert, "--r_drop", "true")
-    with pytest.raises(ValueError, match="r_drop=True is not for task=generation"):
+    arguments, _, task = parsed(tiny_bert, "--label_smoothing_factor", "0.1")
+    with pytest.raises(ValueError, match=r"label_smoothing_factor=0.1 is not for task=generation"):
         denoising.train_one(tmp_path, 1, task, Corpus([], [], {}), "choice", arguments, list)
     arguments, _, task = parsed(tiny_bert, "--subtasks", "alsc")
     with pytest.raises(ValueError, match="subtasks=alsc: the decoder has 5 positions, too few to write a sentence"):
