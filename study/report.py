@@ -25,6 +25,7 @@ from results import read_analysis, read_results
 ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+NOT_RUN = "Not run.\n"
 PAGES = ("accuracy", "attention", "tagging", "af_lstm", "scalar_mix", "generative")
 MAIN_SCORES = {  # by `Grid.scored_as`
     "sentihood": {
@@ -184,11 +185,11 @@ def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) 
         KeyError: if a seed that was compared has no results.
     """
     rows = []
-    for label, compared in analysis.items():
-        pair = [scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, compared["minus"])]
-        cells = differences(*pair, compared["scores"])
-        label = f"{label} minus {compared['minus']}"
-        rows.append(row_of(grid, f"{grid.title}, points", label, len(pair[0]), cells))
+    for label, others in analysis.items():
+        for other, compared in others.items():
+            pair = [scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, other)]
+            cells = differences(*pair, compared["scores"])
+            rows.append(row_of(grid, f"{grid.title}, points", f"{label} minus {other}", len(pair[0]), cells))
     return table(rows)
 
 
@@ -246,7 +247,7 @@ def denoising_table(grid: Grid, results: Results) -> str:
             for when in ("before", "after"):
                 row[f"recovered {when}, %"] = percent([one[when]["recovered"] for one in held_out])
             rows.append(row)
-    return table(rows) or "Not run.\n"
+    return table(rows)
 
 
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
@@ -333,7 +334,7 @@ def fill(document: str, results_dir: Path) -> str:
     if together := [grid for grid in grids if grid.dataset == "aspect_polarity"]:
         for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
             tables[f"aspect_polarity_{score}"] = side_by_side(together, results, number)
-    return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]]}\n{match[3]}", document)
+    return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]] or NOT_RUN}\n{match[3]}", document)
 
 
 def main(arguments: ReportArguments):

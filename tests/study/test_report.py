@@ -99,13 +99,13 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
                 test = report.scores_of(by_name[name], label, table, "test")
                 if analysis in ("apart", "trade_off", "decoding", "unseen"):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
-                if analysis == "paired":
-                    assert by_name[name].paired[label] == of_run["minus"]
-                    other = report.scores_of(by_name[name], of_run["minus"], table, "test")
-                    difference = (test.loc[of_run["seeds"]] - other.loc[of_run["seeds"]]).mean().to_dict()
+                for minus, compared in of_run.items() if analysis == "paired" else ():
+                    assert (label, minus) in by_name[name].pairs
+                    other = report.scores_of(by_name[name], minus, table, "test")
+                    difference = (test.loc[compared["seeds"]] - other.loc[compared["seeds"]]).mean().to_dict()
                     assert len(difference) > 0
-                    if of_run["scores"] is not None:
-                        stored = {score: of_run["scores"][score] for score in difference}
+                    if compared["scores"] is not None:
+                        stored = {score: compared["scores"][score] for score in difference}
                         assert stored == pytest.approx(difference, abs=1e-12), name
 
 
