@@ -102,6 +102,18 @@ def test_a_configuration_of_its_users_leaves_the_length(make_model, make_batch):
 
 
 @torch.no_grad()
+def test_the_default_length_penalty_counts_where_it_is_named(make_model, make_batch):
+    model, batch = make_model("bert", max_tuples=6), make_batch()
+    scores = {"return_dict_in_generate": True, "output_scores": True, "num_beams": 2}
+    undivided = model.generate(**batch, **scores)
+    in_configuration = GenerationConfig(**scores, length_penalty=1.0)
+    found = model.generate(**batch, generation_config=in_configuration)
+    assert torch.equal(found.sequences_scores, undivided.sequences_scores)
+    named = model.generate(**batch, **scores, length_penalty=1.0)
+    assert not torch.equal(named.sequences_scores, undivided.sequences_scores)
+
+
+@torch.no_grad()
 def test_without_the_grammar_anything_comes(make_model, make_batch):
     model, batch = make_model("bert", max_tuples=6), make_batch()
     free = model.generate(**batch, constrained=False, max_new_tokens=20)
