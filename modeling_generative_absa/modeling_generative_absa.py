@@ -305,7 +305,10 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
             decoder_prompt_ids: (B, P), as `grammar.prompt` gives them; a model of one task without given aspect terms
                 needs none.
             constrained: whether only legal indices are generated. Scores are log-probabilities among these.
-            options: of `GenerationMixin.generate`. Without a length there is room for `max_tuples`.
+            options: of `GenerationMixin.generate`. Without a length there is room for `max_tuples`. Beams are compared
+                by their probabilities, undivided by the length (`length_penalty=0`), unless `length_penalty` is given
+                as an argument or in a `generation_config`. In the latter 1.0 counts as not given: Transformers writes
+                this default into every saved configuration.
         Returns:
             The sequences with their prompts, (B, P + T), for `grammar.parse`; or what `return_dict_in_generate` says.
         """

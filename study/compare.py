@@ -5,7 +5,8 @@
 For the pairs of a grid. Each resample draws sentences with replacement, the same for both models and all seeds, and
 takes the difference of their mean scores over the seeds (Efron & Tibshirani 1993, ch. 8 and 13). The interval is for
 other sentences and the same trainings; how much trainings differ is what standard deviations over seeds show. There is
-none where the answers of a seed, which a run leaves beside its checkpoint, are gone and only its scores are kept.
+none where the answers of a seed, which a run leaves beside its checkpoint, are gone and only its scores are kept; an
+interval that was found before, of the same seeds, stays.
 """
 
 import importlib
@@ -31,7 +32,7 @@ from absa.metrics.tuple_f1 import figures_of_sentences
 from datasets_scripts.subtasks import SUBTASKS
 from grids import read_grid, run_name
 from modeling_global_context import scheme_of
-from results import GridArguments, read_results, write_analysis
+from results import GridArguments, read_analysis, read_results, write_analysis
 
 
 @dataclass
@@ -136,23 +137,27 @@ def paired_difference(task: str, dataset: str, runs: Sequence[Sequence[Path]], r
 
 def main(arguments: CompareArguments):
     grid, compared = read_grid(arguments.grid), {}
-    results = read_results(arguments.results_dir)
-    for label, other in grid.paired.items():
+    results, before = read_results(arguments.results_dir), read_analysis(arguments.results_dir, "paired", grid)
+    for label, other in grid.pairs:
         names = [run_name(grid.runs[name]) for name in (label, other)]
         seeds = [seed for seed in grid.seeds if all((name, seed) in results for name in names)]
         if not seeds:
-            raise FileNotFoundError(f"{names[0]} and {names[1]} have no seed in common: train them with run.py")
-        compared[label] = {"minus": other, "seeds": seeds, "scores": None}
+            print(f"{label} minus {other}: no seed is trained of both, train them with run.py")
+            continue
+        found = compared.setdefault(label, {})[other] = {"seeds": seeds, "scores": None}
         runs = [[arguments.output_dir / name / f"seed-{seed}" for seed in seeds] for name in names]
         if missing := [folder for folder in chain(*runs) if not (folder / "results.json").is_file()]:
-            print(f"{label} minus {other}: no interval over sentences, since the answers in {missing[0]} are gone")
+            print(f"{label} minus {other}: no new interval over sentences, the answers in {missing[0]} are gone")
+            earlier = before.get(label, {}).get(other, found)
+            if earlier["seeds"] == seeds:
+                found |= earlier
             continue
         for folder, (name, seed) in zip(chain(*runs), product(names, seeds), strict=True):
             told = json.loads((folder / "results.json").read_text(encoding="utf-8"))["test"]
             if any(told[score] != kept for score, kept in results[name, seed]["test"].items()):
                 raise ValueError(f"{folder} is of another training than its line in results.jsonl: remove either")
         scores = paired_difference(grid.task, grid.dataset, runs, arguments.resamples)
-        compared[label] |= {"resamples": arguments.resamples, "scores": scores}
+        found |= {"resamples": arguments.resamples, "scores": scores}
         for name in scores:
             if not name.endswith(("_low", "_high")):
                 value, low, high = (f"{100 * scores[name + end]:+.1f}" for end in ("", "_low", "_high"))

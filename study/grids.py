@@ -26,7 +26,7 @@ class Grid:
         runs: what each run is called in the table -> its arguments for `run_absa.py`, and `control` for
             `controls.py`, and `denoising`, those arguments of `denoise.py` that are others.
         reported: rows of others' figures, above.
-        paired: pairs of runs whose difference gets an interval.
+        paired: pairs of runs whose difference gets an interval: a run -> the other one, or several others.
     """
 
     name: str
@@ -35,7 +35,13 @@ class Grid:
     seeds: list[int]
     runs: Mapping[str, Mapping]
     reported: Mapping[str, list[str]] = field(default_factory=dict)
-    paired: Mapping[str, str] = field(default_factory=dict)
+    paired: Mapping[str, str | list[str]] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Each pair of `paired` as (minuend, subtrahend)."""
+        several = {label: [others] if isinstance(others, str) else others for label, others in self.paired.items()}
+        return [(label, other) for label, others in several.items() for other in others]
 
     @property
     def dataset(self) -> str:

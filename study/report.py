@@ -4,8 +4,8 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
 `_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_apart`,
-`_unseen` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that data set side by side;
-what stands outside is left as it is.
+`_unseen` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that data set side by side,
+or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
 """
 
 import re
@@ -25,6 +25,7 @@ from results import read_analysis, read_results
 ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
+NOT_RUN = "Not run.\n"
 PAGES = ("accuracy", "attention", "tagging", "af_lstm", "scalar_mix", "generative")
 MAIN_SCORES = {  # by `Grid.scored_as`
     "sentihood": {
@@ -64,7 +65,13 @@ MAIN_SCORES = {  # by `Grid.scored_as`
     "alsc": {"accuracy": "accuracy", "macro_f1": "macro-F1", "floor_majority_accuracy": "the commonest label"},
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
-
+OVERLAP = {  # what is told beside F1 of generators that find spans
+    "exact": "exact sentences",
+    "target_jaccard": "targets, words",
+    "target_jaccard_spans": "targets, spans",
+    "opinion_jaccard": "opinions, words",
+    "opinion_jaccard_spans": "opinions, spans",
+}
 FOUND_SCORES = {
     "f1": "F1",
     "precision": "precision",
@@ -85,9 +92,12 @@ class ReportArguments:
     )
 
 
-def scores_of(grid: Grid, label: str, results: Results, split: str) -> pd.DataFrame:
-    """The main scores of a run on a split, or of its `oracle`: a row for each seed that has them, a column a score."""
-    name, names = run_name(grid.runs[label]), list(MAIN_SCORES[grid.scored_as])
+def scores_of(
+    grid: Grid, label: str, results: Results, split: str, names: Iterable[str] | None = None
+) -> pd.DataFrame:
+    """Scores of a run, by default the main ones, on a split, or of its `oracle`: a row for each seed that has them, a
+    column a score."""
+    name, names = run_name(grid.runs[label]), list(names or MAIN_SCORES[grid.scored_as])
     by_seed = {seed: results[name, seed][split] for seed in grid.seeds if (name, seed) in results}
     scored = {seed: scores for seed, scores in by_seed.items() if scores}
     return pd.DataFrame.from_dict(scored, orient="index", columns=names, dtype=float)
@@ -192,11 +202,11 @@ def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) 
         KeyError: if a seed that was compared has no results.
     """
     rows = []
-    for label, compared in analysis.items():
-        pair = [scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, compared["minus"])]
-        cells = differences(*pair, compared["scores"])
-        label = f"{label} minus {compared['minus']}"
-        rows.append(row_of(grid, f"{grid.title}, points", label, len(pair[0]), cells))
+    for label, others in analysis.items():
+        for other, compared in others.items():
+            pair = [scores_of(grid, name, results, "test").loc[compared["seeds"]] for name in (label, other)]
+            cells = differences(*pair, compared["scores"])
+            rows.append(row_of(grid, f"{grid.title}, points", f"{label} minus {other}", len(pair[0]), cells))
     return table(rows)
 
 
@@ -243,6 +253,30 @@ def ways_table(grid: Grid, analysis: Mapping[str, Mapping], names: Mapping[str, 
     return table(rows)
 
 
+def overlap_table(grids: Sequence[Grid], results: Results) -> str:
+    """Of the runs of all generators the share of exact sentences and Jaccard of spans; "" where spans are given."""
+    rows = []
+    for grid in grids:
+        for label in grid.runs:
+            scores = scores_of(grid, label, results, "test", OVERLAP).dropna(how="all")
+            if len(scores):
+                cells = [percent(scores[name].tolist()) if scores[name].notna().any() else "" for name in scores]
+                row = {"%": f"{grid.name}: {label}", "seeds": str(len(scores))}
+                rows.append(row | dict(zip(OVERLAP.values(), cells, strict=True)))
+    return table(rows)
+
+
+def by_number_table(grids: Sequence[Grid], results_dir: Path) -> str:
+    """What `by_number.py` has found of all generators: F1 by the number of gold tuples in a sentence."""
+    rows = []
+    for grid in grids:
+        for label, seeds in read_analysis(results_dir, "by_number", grid).items():
+            scores = pd.DataFrame.from_dict(seeds, orient="index", dtype=float)
+            row = {"F1, %, by gold tuples in a sentence": f"{grid.name}: {label}", "seeds": str(len(scores))}
+            rows.append(row | dict(zip(scores, percents(scores), strict=True)))
+    return table(rows)
+
+
 def denoising_table(grid: Grid, results: Results) -> str:
     """How well the denoising before each run that has it restores validation texts, before and after."""
     rows = []
@@ -258,7 +292,7 @@ def denoising_table(grid: Grid, results: Results) -> str:
             for when in ("before", "after"):
                 row[f"recovered {when}, %"] = percent([one[when]["recovered"] for one in held_out])
             rows.append(row)
-    return table(rows) or "Not run.\n"
+    return table(rows)
 
 
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
@@ -333,7 +367,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_gradients": gradients_table(terms),
         f"{grid.name}_apart": apart_table(apart),
         f"{grid.name}_unseen": unseen_table(grid, unseen),
-        f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES) or "Not run.\n",
+        f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),
     }
 
 
@@ -349,7 +383,9 @@ def fill(document: str, results_dir: Path) -> str:
     if together := [grid for grid in grids if grid.dataset == "aspect_polarity"]:
         for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
             tables[f"aspect_polarity_{score}"] = side_by_side(together, results, number)
-    return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]]}\n{match[3]}", document)
+    generators = [grid for grid in grids if grid.task == "generation"]
+    tables |= {"overlap": overlap_table(generators, results), "by_number": by_number_table(generators, results_dir)}
+    return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]] or NOT_RUN}\n{match[3]}", document)
 
 
 def main(arguments: ReportArguments):

@@ -134,11 +134,15 @@ def test_generate(finished_generator: Path, tiny_aste: Path, run_here):
     printed = run_here("benchmarks/generate.py", finished_generator / "seed-42", "--data_dir", tiny_aste, *options)
     assert printed.startswith("5 sentences, batches of 2, float32, ")
     _, _, *rows = cells_of(printed)
+    rows, (_, _, *steps) = rows[:6], rows[6:]
     assert [row[0].partition(",")[2].strip() for row in rows[2:4]] == ["without the cache", "without the grammar"]
     assert rows[0][0] == "greedy"
     assert rows[0][1].startswith("1.00 ")
     assert rows[0][3] == rows[2][3], "the cache changes no answer"
     # Whole tuples of five indices, or none, and the end.
     assert 1 <= float(rows[0][3]) <= 5 * 16 + 1
-    assert [bool(row[3]) for row in rows] == [True] * 4 + [False]
-    assert all(float(row[2]) > 0 for row in rows)
+    assert [bool(row[3]) for row in rows] == [True] * 4 + [False, True]
+    assert float(rows[5][3]) >= 13  # "price: cheap: positive", whose label is eight letters, and the end
+    assert [row[0].partition(", ")[2].partition(":")[0] for row in steps] == ["pointer model", "tagger", "text"]
+    assert steps[0][1].startswith("1.00 ")
+    assert all(float(row[2]) > 0 for row in [*rows, *steps])

@@ -1,6 +1,5 @@
 """The paired bootstrap, against a copy of its definition that scores resampled rows one resample at a time."""
 
-import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 import compare
 from absa.metrics.aspect_polarity import aspect_polarity_scores
@@ -17,9 +17,9 @@ from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
 from absa.metrics.tagging import tagging_scores
 from absa.metrics.tuple_f1 import tuple_f1_scores
 from absa.tasks.generation import Generation, GenerationAnswers
-from grids import STUDY, read_grid
+from grids import read_grid
 from report import MAIN_SCORES, paired_table
-from results import read_analysis, read_results
+from results import add_result, read_analysis, read_results, write_analysis
 
 pytestmark = pytest.mark.filterwarnings("ignore:audit_")  # undefined in small resamples
 SCORES = {
@@ -174,21 +174,35 @@ def test_runs_on_different_data(tmp_path: Path, column: str):
         compare.paired_difference("classification", "sentihood", ([run], [other]), 20)
 
 
-def test_what_is_not_there(tmp_path: Path):
-    arguments = compare.CompareArguments(STUDY / "grids" / "comparison_sentihood.yaml", tmp_path, tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"qacg_bert and .*bert have no seed in common: train them with run"):
-        compare.main(arguments)
-
-
-def test_without_the_answers_there_is_no_interval(tmp_path: Path, capsys):
-    grid = read_grid(STUDY / "grids" / "comparison_sentihood.yaml")
-    shutil.copy(STUDY / "results.jsonl", tmp_path)
-    arguments = compare.CompareArguments(STUDY / "grids" / "comparison_sentihood.yaml", tmp_path, tmp_path)
+def test_a_run_is_compared_with_several_others_and_what_is_not_trained_is_passed_over(tmp_path: Path, capsys):
+    run = {"task": "generation", "model_type": "pointer_absa", "dataset": "aste_v2"}
+    runs = {name: {**run, "config_overrides": f"alpha={n}"} for n, name in enumerate(("a", "b", "c", "new"))}
+    paired = {"c": ["new", "a", "b"], "b": "a"}
+    fields = {"title": "tiny", "split": "test", "seeds": [1, 2, 3], "paired": paired, "runs": runs}
+    arguments = compare.CompareArguments(tmp_path / "tiny.yaml", tmp_path / "gone", tmp_path)
+    arguments.grid.write_text(yaml.safe_dump(fields, sort_keys=False))
+    grid = read_grid(arguments.grid)
+    for number, name in enumerate("abc"):
+        for seed in (1, 2):
+            scores = dict.fromkeys(MAIN_SCORES["aste"], (number + seed) / 100)
+            add_result(tmp_path, {"arguments": grid.runs[name], "seed": seed, "test": scores})
+    kept = {
+        "seeds": [1, 2],
+        "resamples": 9,
+        "scores": {f"{name}{end}": 0.0 for name in MAIN_SCORES["aste"] for end in ("", "_low", "_high")},
+    }
+    before = {"b": {"a": kept}, "c": {"a": {**kept, "seeds": [1]}}}
+    write_analysis(tmp_path, "paired", grid, before)
     compare.main(arguments)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "c minus new: no seed is trained of both, train them with run.py"
+    assert printed[1].startswith("c minus a: no new interval over sentences, the answers in ")
     found = read_analysis(tmp_path, "paired", grid)
-    assert found.keys() == grid.paired.keys()
-    assert all(one["scores"] is None and len(one["seeds"]) > 1 for one in found.values())
-    assert "no interval over sentences, since the answers in" in capsys.readouterr().out
-    table = paired_table(grid, read_results(tmp_path), found)
-    assert "±" in table
-    assert "[" not in table
+    without = {"seeds": [1, 2], "scores": None}
+    assert found == {"c": {"a": without, "b": without}, "b": {"a": kept}}
+    rows = paired_table(grid, read_results(tmp_path), found).splitlines()[2:]
+    assert [row.split(" | ")[:3] for row in rows] == [
+        ["| c minus a", "2", "+2.0 ± 0.7"],
+        ["| c minus b", "2", "+1.0 ± 0.7"],
+        ["| b minus a", "2", "+1.0 [+0.0, +0.0] ± 0.7"],
+    ]

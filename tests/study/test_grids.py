@@ -17,7 +17,8 @@ def test_every_run_of_every_grid_can_be_started():
     folders = {}
     for grid in map(grids.read_grid, grids.GRIDS):
         assert len(set(grid.seeds)) == len(grid.seeds) >= 1
-        assert {*grid.paired, *grid.paired.values()} <= set(grid.runs)
+        assert {label for pair in grid.pairs for label in pair} <= set(grid.runs)
+        assert len(set(grid.pairs)) == len(grid.pairs)
         for label, arguments in grid.runs.items():
             name = grids.run_name(arguments)
             if name in folders:  # a run that two grids share is one run, oracle and all

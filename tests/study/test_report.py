@@ -50,6 +50,24 @@ def test_generators_show_the_scores_of_their_subtask():
         assert names[: len(generation.MAIN_SCORES[subtask])] == generation.MAIN_SCORES[subtask]
 
 
+def test_overlap_is_of_spans_that_are_found(tmp_path: Path):
+    run = {**grids.BUDGET, "task": "generation", "model_type": "pointer_absa", "dataset": "aste_v2"}
+    of_grids = [
+        grids.Grid(subtask, "title", "test", [1, 2], {"model": {**run, "subtasks": subtask}})
+        for subtask in ("aste", "aoe", "alsc")
+    ]
+    opinions = {"exact": 0.0, "opinion_jaccard": 0.7, "opinion_jaccard_spans": 0.6}
+    targets = {"target_jaccard": 0.9, "target_jaccard_spans": 0.8}
+    for grid, scores in zip(of_grids, ({**opinions, **targets}, opinions, {"accuracy": 0.9}), strict=True):
+        for seed in (1, 2) if grid.name == "aste" else (1,):
+            results.add_result(tmp_path, {"arguments": grid.runs["model"], "seed": seed, "test": scores})
+    shown = report.overlap_table(of_grids, results.read_results(tmp_path)).splitlines()
+    assert shown[2:] == [
+        "| aste: model | 2 | 0.0 (0.0) | 90.0 (0.0) | 80.0 (0.0) | 70.0 (0.0) | 60.0 (0.0) |",
+        "| aoe: model | 1 | 0.0 |  |  | 70.0 | 60.0 |",
+    ]
+
+
 def test_data_side_by_side(tmp_path: Path):
     common = {**grids.BUDGET, "dataset": "aspect_polarity", "model_type": "af_lstm"}
     runs = {label: {**common, "config_overrides": f"architecture={label}"} for label in ("lstm", "td_lstm")}
@@ -93,25 +111,27 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
     ends = {"terms": ("before", "gradients", "after")}
     for analysis, of_grids in json.loads((grids.STUDY / "analyses.json").read_text("utf-8")).items():
         for name, found in of_grids.items():
-            assert places & {f"{name}_{end}" for end in ends.get(analysis, (analysis,))}
+            assert places & {analysis, *(f"{name}_{end}" for end in ends.get(analysis, (analysis,)))}
             others = (unseen.SIMILARITY, found_and_judged.GENERATOR)
             trained = {label: of_run for label, of_run in found.items() if label not in others}
             assert trained.keys() <= by_name[name].runs.keys()
             for label, of_run in trained.items():
                 test = report.scores_of(by_name[name], label, table, "test")
-                if analysis in ("apart", "trade_off", "decoding", "unseen", "found_and_judged"):
+                if analysis in ("apart", "trade_off", "decoding", "unseen", "found_and_judged", "by_number"):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
-                if analysis == "paired":
-                    assert by_name[name].paired[label] == of_run["minus"]
-                    other = report.scores_of(by_name[name], of_run["minus"], table, "test")
-                    difference = (test.loc[of_run["seeds"]] - other.loc[of_run["seeds"]]).mean().to_dict()
+                for minus, compared in of_run.items() if analysis == "paired" else ():
+                    assert (label, minus) in by_name[name].pairs
+                    other = report.scores_of(by_name[name], minus, table, "test")
+                    difference = (test.loc[compared["seeds"]] - other.loc[compared["seeds"]]).mean().to_dict()
                     assert len(difference) > 0
-                    if of_run["scores"] is not None:
-                        stored = {score: of_run["scores"][score] for score in difference}
+                    if compared["scores"] is not None:
+                        stored = {score: compared["scores"][score] for score in difference}
                         assert stored == pytest.approx(difference, abs=1e-12), name
 
 
 def test_a_place_for_no_table(tmp_path: Path):
+    empty = "<!-- quasi_forms_paired -->\n\n{}\n<!-- /quasi_forms_paired -->"
+    assert report.fill(empty.format("| old |\n"), tmp_path) == empty.format("Not run.\n")
     with pytest.raises(KeyError, match="comparision"):
         report.fill("<!-- comparision -->\n<!-- /comparision -->", tmp_path)
 
