@@ -61,7 +61,9 @@ class Predictor:
             TypeError: for a parameter that the pipeline does not have.
         """
         if explain := parameters.get("explain"):
-            raise ValueError(f"explain={explain!r}: an opinion has no weights of words; ask .pipe(texts, ...) for them")
+            raise ValueError(
+                f"explain={explain!r}: an opinion has no weights of words; ask .pipe(texts, ...) for them"
+            )
         if isinstance(texts, str | Mapping):
             return self([texts], text_ids=text_ids, **parameters)[0]
         if isinstance(texts, Iterator):
