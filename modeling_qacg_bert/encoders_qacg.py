@@ -120,7 +120,7 @@ def for_each_row(states: torch.Tensor | BlockMask | None, num_rows: int) -> torc
         return states
     of_texts = states.mask_mod
     mask = states[torch.arange(num_rows, device=states.kv_indices.device) // num_contexts]
-    mask.mask_mod = lambda row, head, query, key: of_texts(row // num_contexts, head, query, key)  # it knows B rows
+    mask.mask_mod = lambda row, head, query, key: of_texts(row // num_contexts, head, query, key)  # which counts B
     return mask
 
 

@@ -152,7 +152,7 @@ def test_what_has_no_such_parameter(folder, read, save_word_model):
         read(TEXT, split_sentences=True)
     with pytest.raises(ValueError, match="is a AFLstmForSequenceClassification; decoding: no parameter"):
         absa.load(folder, decoding="free")
-    with pytest.raises(ValueError, match=r"explain='attention': an opinion has no weights of words; ask \.pipe"):
+    with pytest.raises(ValueError, match=r"explain='attention': an opinion has no weights of words; ask .pipe"):
         read(TEXT, aspects=["price"], explain="attention")
     with pytest.raises(ValueError, match="explain='gradient': give 'attention'"):
         read.pipe(TEXT, aspects=["price"], explain="gradient")
