@@ -11,7 +11,6 @@ to that of the greedy search, with half the distance of the quartiles. `indices`
 sentence, its end among them.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -28,7 +27,7 @@ from modeling_generative_absa import PointerForABSA
 from modeling_generative_absa.grammar_generative_absa import END
 from modeling_global_context import GlobalContextConfig, GlobalContextForTokenClassification
 from tagging import HEADS, tags
-from timing import Threads, medians, print_table, where
+from timing import Threads, cpu_seconds, medians, print_table, where
 
 DECODINGS = {
     "greedy": {},
@@ -95,12 +94,6 @@ def indices_of(sequences: list[torch.Tensor], batches: list[dict]) -> float:
         ended = (generated == END).cumsum(dim=1) - (generated == END).int() > 0  # what stands behind the end
         counts += (~ended).sum(dim=1).tolist()
     return float(np.mean(counts))
-
-
-def cpu_seconds(call: Callable) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
 
 
 def main(arguments: BenchmarkArguments):

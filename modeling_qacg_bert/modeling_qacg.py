@@ -1,7 +1,7 @@
 """Context guidance (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021) around any encoder.
 
-On BERT these are `QACGBertModel` and `CGBertModel`, which are older and faster. Shapes: B texts, K contexts of each, n
-tokens, H hidden size.
+On BERT these compute what `QACGBertModel` and `CGBertModel` do, whose classifiers compute only the first token in the
+last layer. Shapes: B texts, K contexts of each, n tokens, H hidden size.
 """
 
 from copy import deepcopy
