@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,8 @@ from transformers.utils.logging import disable_progress_bar, get_verbosity, set_
 from absa.commands import reason
 from datasets_scripts.source_files import shorten
 from modeling_qacg_bert.configuration_qacg import positions_of
+
+logger = logging.getLogger(__name__)
 
 # Each model_type, and the package whose import registers its classes with the Auto classes.
 FAMILIES = {
@@ -313,11 +316,6 @@ def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "mai
     return tokenizer
 
 
-def added_tokens(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """Ids of the special tokens that a tokenizer puts around and between the two texts of a pair."""
-    return sorted(set(tokenizer("", "")["input_ids"]))
-
-
 def load_model(
     backbone: str,
     config: PreTrainedConfig,
@@ -326,6 +324,8 @@ def load_model(
     auto_class: type = AutoModelForSequenceClassification,
 ) -> PreTrainedModel:
     """A model with all of the backbone's weights; only what the backbone does not have is new.
+
+    So is a pooler that its checkpoint lacks; `new_weights` of the model names what such a pooler has.
 
     Raises:
         FileNotFoundError, ValueError: if it cannot be loaded; names the weights of the backbone that are missing and
@@ -349,12 +349,13 @@ def load_model(
             output_loading_info=True,
         )
     prefix = f"{model.base_model_prefix}."
+    model.new_weights = {key for key in found["missing_keys"] if ".pooler." in f".{key}"}
     faults = {
         "has other sizes than the configuration in": [
             key for key, *_ in found["mismatched_keys"] if key.removeprefix(prefix) in of_backbone
         ],
         "lacks, so that they would be random,": [
-            key for key in found["missing_keys"] if key.removeprefix(prefix) in of_backbone
+            key for key in {*found["missing_keys"]} - model.new_weights if key.removeprefix(prefix) in of_backbone
         ],
         f"has, beyond the {num_layers} layers of its config.json,": [
             key for key in found["unexpected_keys"] if (layer := LAYER.search(key)) and int(layer[1]) >= num_layers
@@ -363,6 +364,8 @@ def load_model(
     remedy = "Give a complete checkpoint, of the same subtasks and labels; "
     remedy += "config_overrides=num_hidden_layers=N leaves out upper layers"
     refuse_weights(f"model_name_or_path={backbone}", faults, remedy)
+    if new := sorted(model.new_weights):
+        logger.warning("model_name_or_path=%s lacks %s, which start from random numbers", backbone, ", ".join(new))
     # The mean loss over a batch is taken in the model, for BERT's class too, whatever its keyword arguments suggest.
     model.accepts_loss_kwargs = False
     return model

@@ -17,7 +17,7 @@ from absa.commands import parse
 from modeling_qacg_bert import CGConfig, QACGConfig
 from timing import SIZES, Threads, inference, make_batch, medians, print_table, training_step, where
 
-ENCODERS = ("bert", "roberta", "electra", "distilbert", "modernbert", "mpnet", "deberta-v2")
+ENCODERS = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "modernbert", "mpnet", "deberta-v2")
 OF_DISTILBERT = {"hidden_size": "dim", "num_hidden_layers": "n_layers", "num_attention_heads": "n_heads"}
 OF_DISTILBERT["intermediate_size"] = "hidden_dim"
 OF_DEBERTA = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_buckets": 256}

@@ -15,7 +15,6 @@ to that of the first row, with half the distance of the quartiles. `written` is 
 it: the indices that were generated, and the tokens of its gold target as text.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -35,7 +34,7 @@ from modeling_generative_absa.grammar_generative_absa import END
 from modeling_generative_absa.text_generative_absa import TextFormat, WordTuple
 from modeling_global_context import GlobalContextConfig, GlobalContextForTokenClassification
 from tagging import HEADS, tags
-from timing import Threads, medians, print_table, training_step, where
+from timing import Threads, cpu_seconds, medians, print_table, training_step, where
 
 DECODINGS = {
     "greedy": {},
@@ -160,12 +159,6 @@ def indices_of(sequences: list[torch.Tensor], batches: list[dict]) -> float:
         ended = (generated == END).cumsum(dim=1) - (generated == END).int() > 0  # what stands behind the end
         counts += (~ended).sum(dim=1).tolist()
     return float(np.mean(counts))
-
-
-def cpu_seconds(call: Callable) -> float:
-    start = time.process_time()
-    call()
-    return time.process_time() - start
 
 
 def rows_of(times: dict[str, tuple[float, float]], num_sentences: int) -> Iterator[dict[str, str]]:

@@ -1,11 +1,14 @@
 """Size and speed of models that are asked about any words: the same questions to each, the models in turn.
 
     python benchmarks/questions.py CHECKPOINT CHECKPOINT --data_dir DIR --threads 1
+    python benchmarks/questions.py CHECKPOINT CHECKPOINT --data_dir DIR --threads 1 --num_aspects 4 8 --num_texts 100
 
-The questions are the aspect terms of the test split of SemEval-2014, restaurants. MB are those of the weights and the
-tokenizer on disk; of an AF-LSTM most are word vectors, which are not trained.
+The questions are the aspect terms of the test split of SemEval-2014, restaurants; with `num_aspects`, so many aspects
+of each of its texts. MB are those of the weights and the tokenizer on disk; of an AF-LSTM most are word vectors, which
+are not trained. Seconds are of CPU time; the last column is the rate over that of the first model.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,9 +16,10 @@ from pathlib import Path
 import absa
 from absa.commands import parse
 from datasets_scripts import load_absa_dataset
-from timing import Threads, medians, print_table, where
+from timing import Threads, cpu_seconds, medians, print_table, where
 
 FILES = ("*.safetensors", "tokenizer*", "vocab*")
+ASPECTS = ("food", "service", "price", "ambience", "waiting time", "noise at night", "parking", "size of portions")
 
 
 @dataclass(kw_only=True)
@@ -24,31 +28,51 @@ class BenchmarkArguments(Threads):
 
     checkpoints: list[Path] = field(metadata={"help": "Folders of models that know no names of aspects."})
     data_dir: str = field(metadata={"help": "Folder of the organisers' XML files."})
+    num_aspects: list[int] = field(
+        default_factory=list, metadata={"help": f"Aspects of each text, up to {len(ASPECTS)} (default: its terms)."}
+    )
+    num_texts: int | None = field(default=None, metadata={"help": "With num_aspects, so many texts (default: all)."})
     rounds: int = field(default=5, metadata={"help": "Turns of each, after three that are not counted."})
 
 
-def main(arguments: BenchmarkArguments):
+def questions(arguments: BenchmarkArguments) -> Iterator[tuple[str, int, dict]]:
+    """What each model is asked: what it is called, the number of questions, and the arguments of the pipeline."""
     rows = load_absa_dataset("aspect_polarity", "restaurants_terms", data_dir=arguments.data_dir)["test"]
-    asked = rows.select_columns(["text", "target", "target_start", "target_end"]).to_list()
+    texts = list(dict.fromkeys(rows["text"]))[: arguments.num_texts]
+    for number in arguments.num_aspects:
+        of_texts = {"inputs": texts, "aspects": list(ASPECTS[:number]), "return_all": True}
+        yield f"{number} aspects of {len(texts)} texts", number * len(texts), of_texts
+    if not arguments.num_aspects:
+        terms = rows.select_columns(["text", "target", "target_start", "target_end"]).to_list()
+        yield f"terms of {len(texts)} texts", len(terms), {"inputs": terms}
+
+
+def rows_of(arguments: BenchmarkArguments) -> Iterator[dict]:
+    """A row for each kind of questions and model."""
     pipes = {str(folder): absa.load(str(folder), device="cpu").pipe for folder in arguments.checkpoints}
-    times = medians({name: partial(pipe, asked) for name, pipe in pipes.items()}, arguments.rounds)
-    table = []
-    for name, pipe in pipes.items():
-        parameters = list(pipe.model.parameters())
-        files = {file for pattern in FILES for file in Path(name).glob(pattern)}
-        median, half = times[name]
-        table.append(
-            {
+    for what, number, asked in questions(arguments):
+        calls = {name: partial(pipe, **asked) for name, pipe in pipes.items()}
+        times = medians(calls, arguments.rounds, cpu_seconds)
+        first, _ = next(iter(times.values()))
+        for name, pipe in pipes.items():
+            parameters = list(pipe.model.parameters())
+            files = {file for pattern in FILES for file in Path(name).glob(pattern)}
+            median, half = times[name]
+            yield {
+                "questions": f"{number}: {what}",
                 "checkpoint": name,
                 "trained parameters": sum(weights.numel() for weights in parameters if weights.requires_grad),
                 "all": sum(weights.numel() for weights in parameters),
                 "MB": f"{sum(file.stat().st_size for file in files) / 1e6:.0f}",
                 "s": f"{median:.2f} ± {half:.2f}",
-                "questions a second": f"{len(asked) / median:.0f}",
+                "questions a second": f"{number / median:.0f}",
+                "to the first": f"{first / median:.2f} ± {first / median * half / median:.2f}",
             }
-        )
-    print(f"{len(asked)} questions about {len(set(rows['text']))} texts, {where('cpu')}")
-    print_table(table)
+
+
+def main(arguments: BenchmarkArguments):
+    print(where("cpu"))
+    print_table(rows_of(arguments))
 
 
 if __name__ == "__main__":

@@ -127,6 +127,13 @@ def seconds(call: Callable) -> float:
     return time.perf_counter() - start
 
 
+def cpu_seconds(call: Callable) -> float:
+    """Of all threads: what a call takes, whatever else the machine does."""
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
 def medians(
     calls: dict[str, Callable], rounds: int, clock: Callable[[Callable], float] = seconds
 ) -> dict[str, tuple[float, float]]:

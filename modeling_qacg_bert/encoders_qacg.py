@@ -5,12 +5,13 @@ the backend's, which it calls for the softmax attention. MPNet and DeBERTa-v2 do
 Shapes: B texts, K contexts of each, n tokens, H hidden size, h heads, d = H/h.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.attention.flex_attention import BlockMask
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, create_bidirectional_mask
 from transformers.modeling_outputs import BaseModelOutputWithPooling
@@ -59,6 +60,7 @@ def guided_attention(
         backend == "sdpa"
         and kwargs.get("scaling") == query.shape[-1] ** -0.5
         and all(kwargs.get(name) is None for name in ("position_bias", "softcap"))
+        and not kwargs.get("output_attentions")  # of which the backend says that it has none
     )
     output = guided.guidance(
         None if is_softmax else attention,
@@ -107,9 +109,19 @@ class ForEachContext:
         return tuple(for_each_row(value, num_rows) for value in args), {**kwargs, **masks}
 
 
-def for_each_row(states: torch.Tensor | None, num_rows: int) -> torch.Tensor | None:
+def for_each_row(states: torch.Tensor | BlockMask | None, num_rows: int) -> torch.Tensor | BlockMask | None:
     """(B, ...) -> (B·K, ...): each K times in a row; what has so many rows stays as it is."""
-    return states if states is None else for_each_context(states, num_rows // states.shape[0])
+    if states is None:
+        return None
+    num_contexts = num_rows // states.shape[0]
+    if not isinstance(states, BlockMask):
+        return for_each_context(states, num_contexts)
+    if num_contexts == 1:
+        return states
+    of_texts = states.mask_mod
+    mask = states[torch.arange(num_rows, device=states.kv_indices.device) // num_contexts]
+    mask.mask_mod = lambda row, head, query, key: of_texts(row // num_contexts, head, query, key)  # which counts B
+    return mask
 
 
 def layers_of(encoder: PreTrainedModel) -> nn.ModuleList:
@@ -171,7 +183,8 @@ def run(
         inputs: of the encoder, of B texts, or of B·K where no layer is shared.
     """
     if is_run_here(encoder):
-        return RUNNERS[type(encoder).__name__](encoder, guidance, context, inputs, output_hidden_states)
+        runner = RUNNERS[type(encoder).__name__]
+        return runner(encoder, guidance, context, inputs, output_attentions, output_hidden_states)
     look_up_guided(encoder)  # `set_attn_implementation` may have been called since
     return encoder(
         **inputs,
@@ -187,7 +200,9 @@ def heads(states: torch.Tensor, num_heads: int) -> torch.Tensor:
     return states.unflatten(-1, (num_heads, -1)).transpose(1, 2)
 
 
-def run_mpnet(encoder, guidance, context: Context, inputs, output_hidden_states: bool) -> BaseModelOutputWithPooling:
+def run_mpnet(
+    encoder, guidance, context: Context, inputs, output_attentions: bool, output_hidden_states: bool
+) -> BaseModelOutputWithPooling:
     """MPNet: its relative positions belong to the softmax attention alone."""
     mask = inputs["attention_mask"]
     states = encoder.embeddings(
@@ -196,38 +211,47 @@ def run_mpnet(encoder, guidance, context: Context, inputs, output_hidden_states:
     bias = encoder.encoder.compute_position_bias(states)
     mask = create_bidirectional_mask(config=encoder.config, inputs_embeds=states, attention_mask=mask)
     bias = bias if mask is None else bias + mask  # (B, h, n, n)
-    layers, all_states = encoder.encoder.layer, [states]
+    layers, all_states, all_weights = encoder.encoder.layer, [states], []
     num_shared, num_rows = len(layers) - len(guidance), context.embedding.shape[0]
     for number, layer in enumerate(layers):
         if number < num_shared:
-            (states,) = layer(states, None, bias)
+            states, *weights = layer(states, None, bias, output_attentions=output_attentions)
         else:
             if number == num_shared:
                 states, bias = for_each_row(states, num_rows), for_each_row(bias, num_rows)
-            attention = layer.attention
-            attended = mpnet_attention(attention.attn, guidance[number - num_shared], states, bias, context)
+            of_layer, attention = guidance[number - num_shared], layer.attention
+            attended, *weights = mpnet_attention(attention.attn, of_layer, states, bias, context, output_attentions)
             states = attention.LayerNorm(attention.dropout(attended) + states)
             states = layer.output(layer.intermediate(states), states)
         all_states.append(states)
-    return output_of(encoder, states, all_states if output_hidden_states else None)
+        all_weights += weights
+    return output_of(
+        encoder, states, all_states if output_hidden_states else None, all_weights if output_attentions else None
+    )
 
 
 def mpnet_attention(
-    module, guidance: Guidance, states: torch.Tensor, bias: torch.Tensor, context: Context
-) -> torch.Tensor:
-    """MPNet's attention, guided: (B, n, H) -> (B, n, H)"""
-    dropout = module.dropout.p if module.training else 0.0
+    module, guidance: Guidance, states: torch.Tensor, bias: torch.Tensor, context: Context, output_attentions: bool
+) -> tuple[torch.Tensor, ...]:
+    """MPNet's attention, guided: (B, n, H) -> (B, n, H), and the weights if they are asked for"""
+    dropout, weights = module.dropout.p if module.training else 0.0, []
 
     def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
+        if not output_attentions:
+            return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
+        output, of_layer = eager_attention(module, query, key, value, bias, query.shape[-1] ** -0.5, dropout)
+        weights.append(of_layer)
+        return output.transpose(1, 2)
 
     projected = [heads(project(states), module.num_attention_heads) for project in (module.q, module.k, module.v)]
     of_context = guidance.project(states, context)
     output = guidance(attention, *projected, of_context, context.key_mask, None, dropout)
-    return module.o(output.transpose(1, 2).flatten(2))
+    return module.o(output.transpose(1, 2).flatten(2)), *weights
 
 
-def run_deberta(encoder, guidance, context: Context, inputs, output_hidden_states: bool) -> BaseModelOutputWithPooling:
+def run_deberta(
+    encoder, guidance, context: Context, inputs, output_attentions: bool, output_hidden_states: bool
+) -> BaseModelOutputWithPooling:
     """DeBERTa-v2: its disentangled positions belong to the softmax attention alone."""
     of_tokens = inputs["input_ids"] if inputs["inputs_embeds"] is None else inputs["inputs_embeds"]
     mask = inputs["attention_mask"]
@@ -242,35 +266,40 @@ def run_deberta(encoder, guidance, context: Context, inputs, output_hidden_state
     stack, embedded, token_mask = encoder.encoder, states, mask
     mask = stack.get_attention_mask(mask).bool()  # (B, 1, n, n)
     relative = {"relative_pos": stack.get_rel_pos(states), "rel_embeddings": stack.get_rel_embedding()}
-    all_states, num_shared, num_rows = [states], len(stack.layer) - len(guidance), context.embedding.shape[0]
+    relative["output_attentions"] = output_attentions
+    all_states, all_weights = [states], []
+    num_shared, num_rows = len(stack.layer) - len(guidance), context.embedding.shape[0]
     for number, layer in enumerate(stack.layer):
         if number < num_shared:
-            states, _ = layer(states, mask, **relative)
+            states, weights = layer(states, mask, **relative)
         else:
             if number == num_shared:
                 states, mask = for_each_row(states, num_rows), for_each_row(mask, num_rows)
-            attention = layer.attention
-            of_layer = guidance[number - num_shared]
-            attended = deberta_attention(attention.self, of_layer, states, mask, context, **relative)
-            attended = attention.output(attended, states)
-            states = layer.output(layer.intermediate(attended), attended)
+            guided = partial(deberta_layer, layer, guidance[number - num_shared], context, **relative)
+            if layer.gradient_checkpointing and layer.training:  # as the layer does it when it is called itself
+                guided = partial(layer._gradient_checkpointing_func, guided)
+            states, weights = guided(states, mask)
         if number == 0 and stack.conv is not None:
             states = stack.conv(embedded, states, token_mask)
         all_states.append(states)
-    return output_of(encoder, states, all_states if output_hidden_states else None)
+        all_weights.append(weights)
+    return output_of(
+        encoder, states, all_states if output_hidden_states else None, all_weights if output_attentions else None
+    )
 
 
-def deberta_attention(
-    module,
+def deberta_layer(
+    layer,
     guidance: Guidance,
+    context: Context,
     states: torch.Tensor,
     mask: torch.Tensor,
-    context: Context,
-    relative_pos,
-    rel_embeddings,
-) -> torch.Tensor:
-    """DeBERTa's attention, guided: (B, n, H) -> (B, n, H)"""
-    num_heads = module.num_attention_heads
+    relative_pos: torch.Tensor | None,
+    rel_embeddings: torch.Tensor | None,
+    output_attentions: bool,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """A layer of DeBERTa, its attention guided: (B, n, H) -> (B, n, H), and the weights if they are asked for"""
+    module, weights = layer.attention.self, []
     num_terms = 1 + sum(kind in module.pos_att_type for kind in ("c2p", "p2c"))
 
     def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
@@ -283,18 +312,23 @@ def deberta_attention(
                 query_rows, key_rows, relative_pos, embeddings, num_terms
             )
         scores = scores.view(*query.shape[:3], -1).masked_fill(~mask, torch.finfo(query.dtype).min)
-        return module.dropout(scores.softmax(dim=-1)) @ value
+        weights.append(scores.softmax(dim=-1))
+        return module.dropout(weights[0]) @ value
 
     projections = (module.query_proj, module.key_proj, module.value_proj)
-    projected = [heads(project(states), num_heads) for project in projections]
+    projected = [heads(project(states), module.num_attention_heads) for project in projections]
     dropout = module.dropout.p if module.training else 0.0
     of_context = guidance.project(states, context)
     output = guidance(attention, *projected, of_context, context.key_mask, None, dropout)
-    return output.transpose(1, 2).flatten(2)
+    attended = layer.attention.output(output.transpose(1, 2).flatten(2), states)
+    return layer.output(layer.intermediate(attended), attended), weights[0] if output_attentions else None
 
 
 def output_of(
-    encoder: PreTrainedModel, states: torch.Tensor, all_states: list[torch.Tensor] | None
+    encoder: PreTrainedModel,
+    states: torch.Tensor,
+    all_states: Sequence[torch.Tensor] | None,
+    all_weights: Sequence[torch.Tensor] | None,
 ) -> BaseModelOutputWithPooling:
     """As the encoders give it."""
     pooler = getattr(encoder, "pooler", None)
@@ -302,6 +336,7 @@ def output_of(
         last_hidden_state=states,
         pooler_output=None if pooler is None else pooler(states),
         hidden_states=None if all_states is None else tuple(all_states),
+        attentions=None if all_weights is None else tuple(all_weights),
     )
 
 

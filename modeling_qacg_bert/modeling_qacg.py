@@ -1,7 +1,7 @@
 """Context guidance (Wu & Ong, "Context-Guided BERT for Targeted ABSA", AAAI 2021) around any encoder.
 
-On BERT these are `QACGBertModel` and `CGBertModel`, which are older and faster. Shapes: B texts, K contexts of each, n
-tokens, H hidden size.
+On BERT these compute what `QACGBertModel` and `CGBertModel` do, whose classifiers compute only the first token in the
+last layer. Shapes: B texts, K contexts of each, n tokens, H hidden size.
 """
 
 from copy import deepcopy
@@ -60,7 +60,7 @@ class GuidedPreTrainedModel(PreTrainedModel):
                 those of `PreTrainedModel.from_pretrained`.
         Raises:
             ValueError: if the checkpoint of an encoder is of another type than `encoder_config`, or lacks some of its
-                weights, which would stay random.
+                weights, which would be random. A pooler that it lacks is new: Transformers' report names it.
         """
         of_the_file = {name: kwargs[name] for name in OF_THE_FILE if name in kwargs}
         found = {}
@@ -91,9 +91,10 @@ class GuidedPreTrainedModel(PreTrainedModel):
         encoder, loading = AutoModel.from_pretrained(
             name, config=config.encoder_config, output_loading_info=True, **kwargs
         )
-        random = {*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])}
-        # Many checkpoints have no pooler, as their pre-training asks for none.
-        if random := sorted(key for key in random if not key.startswith("pooler.")):
+        # Checkpoints with a masked-language-model head have no pooler: it is new, as other models for classes have it.
+        of_pooler = {key for key in loading["missing_keys"] if key.startswith("pooler.")}
+        random = {*loading["missing_keys"], *(key for key, *_ in loading["mismatched_keys"])} - of_pooler
+        if random := sorted(random):
             raise ValueError(
                 f"{name} lacks {len(random)} weights of its encoder, which would stay random: "
                 f"{', '.join(random[:5])}. Give a complete checkpoint"
@@ -105,6 +106,7 @@ class GuidedPreTrainedModel(PreTrainedModel):
             return model
         of_encoder = f"{model.base_model_prefix}.encoder." if model.base_model is not model else "encoder."
         loading["missing_keys"] = {key for key in model.state_dict() if not key.startswith(of_encoder)}
+        loading["missing_keys"] |= {f"{of_encoder}{key}" for key in of_pooler}
         return model, loading
 
     def save_pretrained(self, save_directory, *args, **kwargs):

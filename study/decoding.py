@@ -6,7 +6,7 @@ What was found before in models that are not there is kept.
 """
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
@@ -15,17 +15,10 @@ from absa.models import load_classifier
 from absa.tasks.arguments import GenerationArguments
 from absa.tasks.generation import Generation
 from absa.training.evaluation import answers_of
-from results import GridArguments, look_at_trained
+from results import GridAndDataArguments, look_at_trained
 
 DECODINGS = {"greedy": {}, "greedy, without the grammar": {"constrained": False}, "4 beams": {"num_beams": 4}}
 BATCH_SIZE = 32
-
-
-@dataclass
-class DecodingArguments(GridArguments):
-    """Which runs, where they are, and their data."""
-
-    data_dir: str | None = field(default=None, metadata={"help": "Folder of the data's files (default: downloaded)."})
 
 
 def look(checkpoint: Path, data_dir: str | None) -> dict[str, dict[str, float]]:
@@ -43,5 +36,5 @@ def look(checkpoint: Path, data_dir: str | None) -> dict[str, dict[str, float]]:
 
 
 if __name__ == "__main__":
-    chosen = parse(DecodingArguments, "grid")
+    chosen = parse(GridAndDataArguments, "grid")
     look_at_trained("decoding", chosen, partial(look, data_dir=chosen.data_dir))

@@ -3,9 +3,9 @@
     python study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_apart`,
-`_unseen` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that data set side by side,
-or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
+`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_ablation`,
+`_apart`, `_unseen` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that data set side by
+side, or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
 """
 
 import re
@@ -17,10 +17,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import t
 
+from absa.ablation import OTHER_ANSWERS
 from absa.commands import parse
 from absa.training.results import mean_and_std, percent
 from grids import GRIDS, STUDY, Grid, read_grid, run_name
 from results import read_analysis, read_results
+from unseen import SCORES, goals
 
 ROOT = STUDY.parent
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
@@ -296,15 +298,49 @@ def denoising_table(grid: Grid, results: Results) -> str:
 
 
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
-    """What `terms.py` has found: gate, quasi term and spread of A_quasi by layer, and the quasi term by length."""
-    rows = []
-    for label, found in analysis.items():
-        if sizes := found.get(when):
-            layers = enumerate(zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True), start=1)
-            row = {f"{when} training: gate, quasi / softmax, spread of A_quasi": label}
-            row |= {f"guided layer {n}": "{:.3f}, {:.2f}, {:.3f}".format(*figures) for n, figures in layers}
-            rows.append(row | {length: f"{ratio:.2f}" for length, ratio in sizes["ratio_by_length"].items()})
-    return table(rows)
+    """What `terms.py` has found: gate, quasi term and spread of A_quasi by layer, and the quasi term by length.
+
+    In brackets the relative spread, which models that were looked at earlier have not.
+    """
+    rows, measured = [], {label: found[when] for label, found in analysis.items() if when in found}
+    heading = f"{when} training: gate, quasi / softmax, spread of A_quasi"
+    if any("relative_spread" in sizes for sizes in measured.values()):
+        heading += " [over the mean size of A_quasi]"
+    for label, sizes in measured.items():
+        layers = zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True)
+        cells = ["{:.3f}, {:.2f}, {:.3f}".format(*figures) for figures in layers]
+        if "relative_spread" in sizes:
+            cells = [f"{cell} [{one:.3f}]" for cell, one in zip(cells, sizes["relative_spread"], strict=True)]
+        row = {heading: label, **{f"guided layer {n}": cell for n, cell in enumerate(cells, start=1)}}
+        rows.append(row | {length: f"{ratio:.2f}" for length, ratio in sizes["ratio_by_length"].items()})
+    return table(rows) or "Not run.\n"
+
+
+def by_seed(differences: Sequence[float]) -> str:
+    """A cell of differences, one a seed: mean in points ± standard error, bold beyond the 95% of Student's t."""
+    figures = mean_and_std(differences)
+    cell, seeds = f"{100 * figures['mean']:+.1f}", len(differences)
+    if seeds > 1:
+        error = figures["std"] / np.sqrt(seeds)
+        cell += f" ± {100 * error:.1f}"
+        cell = f"**{cell}**" if abs(figures["mean"]) > error * t.ppf(0.975, seeds - 1) else cell
+    return cell
+
+
+def ablation_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
+    """What `ablation.py` has found: two scores as trained, and with changed gates what is different from that."""
+    rows, names = [], dict(list(MAIN_SCORES[grid.scored_as].items())[:2])
+    for label, seeds in analysis.items():
+        row = {f"{grid.title}, %: {', '.join(names.values())}": label, "seeds": str(len(seeds))}
+        trained, *changed = next(iter(seeds.values()))
+        row[trained] = ", ".join(percent([looked[trained][name] for looked in seeds.values()]) for name in names)
+        for gate in changed:
+            pairs = [(looked[gate], looked[trained]) for looked in seeds.values()]
+            cells = [by_seed([one[name] - other[name] for one, other in pairs]) for name in names]
+            others = percent([one[OTHER_ANSWERS] for one, _ in pairs])
+            row[f"{gate}: points; other answers, %"] = f"{', '.join(cells)}; {others}"
+        rows.append(row)
+    return table(rows) or "Not run.\n"
 
 
 def gradients_table(analysis: Mapping[str, Mapping]) -> str:
@@ -329,28 +365,37 @@ def apart_table(analysis: Mapping[str, Mapping]) -> str:
 
 
 def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
-    """What `unseen.py` has found: aspect AUC and sentiment accuracy by aspect; in brackets of those in training."""
-    rows = []
+    """What `unseen.py` has found: aspect AUC and sentiment accuracy by aspect; in brackets of those in training.
+
+    Below, how near the goal of each aspect that was left out is.
+    """
+    rows, heading = [], f"{grid.title}, %: aspect AUC, sentiment accuracy"
     for label, seeds in analysis.items():
         left_out = grid.runs.get(label, {}).get("unseen_aspects")
         is_trained = label in grid.runs
         row = {
-            f"{grid.title}, %: aspect AUC, sentiment accuracy": label,
+            heading: label,
             "seeds": str(len(seeds) if is_trained else ""),
         }
         for aspect in next(iter(seeds.values())):
-            names = ("aspect_auc", "sentiment_accuracy")
-            cell = ", ".join(percent([found[aspect][name] for found in seeds.values()]) for name in names)
+            cell = ", ".join(percent([found[aspect][name] for found in seeds.values()]) for name in SCORES)
             row[aspect] = f"[{cell}]" if is_trained and aspect != left_out else cell
         rows.append(row)
+    by_aspect = goals(grid, analysis)
+    of_goals = {"share": ("left out / closed, %", percent), "lead": ("left out minus BERT-pair, points", by_seed)}
+    for goal, (label, shown) in of_goals.items():
+        figures = {aspect: found[goal] for aspect, found in by_aspect.items() if all(found[goal].values())}
+        cells = {aspect: ", ".join(map(shown, found.values())) for aspect, found in figures.items()}
+        if cells:
+            rows.append({heading: label, "seeds": "", **{name: cells.get(name, "") for name in list(rows[0])[2:]}})
     not_run = [label for label in grid.runs if label not in analysis]
     return table(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")
 
 
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "decoding", "terms", "apart", "unseen", "found_and_judged")
-    paired, trade_off, decoding, terms, apart, unseen, found = (
+    kinds = ("paired", "trade_off", "decoding", "terms", "ablation", "apart", "unseen", "found_and_judged")
+    paired, trade_off, decoding, terms, ablation, apart, unseen, found = (
         read_analysis(results_dir, kind, grid) for kind in kinds
     )
     of_decoding = {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
@@ -365,6 +410,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_before": terms_table(terms, "before"),
         f"{grid.name}_after": terms_table(terms, "after"),
         f"{grid.name}_gradients": gradients_table(terms),
+        f"{grid.name}_ablation": ablation_table(grid, ablation),
         f"{grid.name}_apart": apart_table(apart),
         f"{grid.name}_unseen": unseen_table(grid, unseen),
         f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),

@@ -24,6 +24,15 @@ class GridArguments:
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder with results.jsonl and analyses.json."})
 
 
+@dataclass
+class GridAndDataArguments(GridArguments):
+    """Which runs, where they are, and their data."""
+
+    data_dir: str | None = field(
+        default=None, metadata={"help": "Folder with the files of the grid's data set (default: downloaded)."}
+    )
+
+
 def read_results(results_dir: Path) -> dict[tuple[str, int], dict]:
     """(name, seed) -> what is kept of each run that has been trained.
 

@@ -3,15 +3,21 @@
     python study/terms.py study/grids/initialisation.yaml --data_dir DIR
 
 For each QACG-BERT of a grid, over the questions of the validation split: by guided layer the mean over heads and
-tokens of |λ_A|, of |λ_A A_quasi V| / |A_self V|, and of the standard deviation of A_quasi over the keys, which is 0
-where the quasi term is the same for all of them; by the number of tokens n the mean of that ratio over the layers.
-Before training also the root mean square of the gradient of the new weights, over the first batch of questions; Adam
-divides by it, but for an epsilon of 1e-8. What was found before in trained models that are not there is kept.
+tokens of
+- |λ_A|;
+- |λ_A A_quasi V| / |A_self V|, the ratio;
+- the spread of A_quasi: its standard deviation over the keys, in units of a weight, which is 0 where the quasi term is
+  the same for all keys. Rows of the normalised and softmax forms sum to α, so that it is of the order of 1/n there;
+- the relative spread: that standard deviation over the mean of |A_quasi| over the same keys, which has no unit. It
+  does not depend on what a row sums to, so that the forms can be compared. Rows of the centred form are of both signs:
+  theirs is of the order of 1 however small the weights are.
+By the number of tokens n, it has the mean of the ratio over the layers. Before training it has the root mean square of
+the gradient of the new weights too, over the first batch of questions; Adam divides by it, but for an epsilon of 1e-8.
+What was found before in trained models that are not there is kept.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -28,20 +34,11 @@ from absa.training.run import build
 from grids import read_grid, run_name
 from modeling_qacg_bert import QACGBertForSequenceClassification
 from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention
-from results import GridArguments, read_analysis, write_analysis
+from results import GridAndDataArguments, read_analysis, write_analysis
 
 LENGTHS = {"n <= 20": 20, "n <= 40": 40, "n <= 60": 60, "n > 60": np.inf}  # tokens up to which a bin goes
 NEW_MODULES = {"context_embeddings", *GUIDANCE}
-SIZES = ["gate", "ratio", "spread"]
-
-
-@dataclass
-class TermsArguments(GridArguments):
-    """Which models, and on what."""
-
-    data_dir: str | None = field(
-        default=None, metadata={"help": "Folder with the files of the grid's data set (default: downloaded)."}
-    )
+SIZES = ["gate", "ratio", "spread", "relative_spread"]
 
 
 def untrained(run: Mapping, task: Task) -> tuple[PreTrainedModel, list[dict[str, torch.Tensor]]]:
@@ -66,7 +63,7 @@ def quasi_attentions(model: PreTrainedModel) -> dict[int, QACGBertSelfAttention]
 
 @torch.no_grad()
 def size_of_terms(model: PreTrainedModel, batches: Iterable[dict[str, torch.Tensor]]) -> dict:
-    """Means of |λ_A|, |quasi term| / |softmax term| and the spread of A_quasi by layer, and of the ratio by length."""
+    """Means of `SIZES` by layer, and of the ratio by length."""
     found = []
     model.eval()
     for batch in batches:
@@ -77,7 +74,9 @@ def size_of_terms(model: PreTrainedModel, batches: Iterable[dict[str, torch.Tens
             value = attention.value(outputs.hidden_states[number])
             value = value.unflatten(-1, (softmax.shape[1], -1)).transpose(1, 2)  # (B, h, n, d)
             ratio = (gate * (quasi @ value)).norm(dim=-1) / (softmax @ value).norm(dim=-1)  # (B, h, n)
-            means = [sizes.mean().item() for sizes in (gate.abs(), ratio, quasi.std(dim=-1, correction=0))]
+            spread = quasi.std(dim=-1, correction=0)  # (B, h, n)
+            relative_spread = spread / quasi.abs().mean(dim=-1).clamp(min=torch.finfo(quasi.dtype).tiny)
+            means = [sizes.mean().item() for sizes in (gate.abs(), ratio, spread, relative_spread)]
             found.append([number, ratio.shape[2], batch["input_ids"].numel(), *means])
     table = pd.DataFrame(found, columns=["layer", "length", "tokens", *SIZES])
     table["length"] = pd.cut(table["length"], [0, *LENGTHS.values()], labels=list(LENGTHS))
@@ -103,7 +102,7 @@ def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[st
     return {kind: torch.cat(parts).square().mean().sqrt().item() for kind, parts in found.items()}
 
 
-def main(arguments: TermsArguments):
+def main(arguments: GridAndDataArguments):
     grid = read_grid(arguments.grid)
     task = Classification.load(ClassificationArguments(dataset=grid.dataset, data_dir=arguments.data_dir))
     before = read_analysis(arguments.results_dir, "terms", grid)
@@ -127,4 +126,4 @@ def main(arguments: TermsArguments):
 
 
 if __name__ == "__main__":
-    main(parse(TermsArguments, "grid"))
+    main(parse(GridAndDataArguments, "grid"))

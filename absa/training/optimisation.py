@@ -19,11 +19,15 @@ def part_of(name: str, model: PreTrainedModel) -> str:
 
 
 def is_new(name: str, model: PreTrainedModel) -> bool:
-    """Whether the parameter of this name starts from random numbers; of BART or T5 as they are none does."""
+    """Whether the parameter of this name starts from random numbers; of BART or T5 as they are none does.
+
+    Those of a pooler do that the backbone's checkpoint lacks, which `load_model` names.
+    """
     if model.config.is_encoder_decoder and not hasattr(model.base_model, "backbone"):
         return False
     backbone = {"backbone"} if hasattr(model.base_model, "backbone") else BACKBONE
-    return part_of(name, model) not in backbone or not GUIDANCE.isdisjoint(name.split("."))
+    is_of_backbone = part_of(name, model) in backbone and GUIDANCE.isdisjoint(name.split("."))
+    return not is_of_backbone or name in getattr(model, "new_weights", ())
 
 
 def named_by(name: str, model: PreTrainedModel, modules: Iterable[str]) -> str | None:

@@ -28,7 +28,6 @@ from transformers import AutoConfig, EarlyStoppingCallback, PreTrainedModel, Pre
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning
 from absa.models import (
-    added_tokens,
     build_config,
     classifier_of,
     load_model,
@@ -83,7 +82,8 @@ def build_on_backbone(
     )
     tokenizer = load_tokenizer(backbone, config, revision)
     if getattr(config, "special_token_ids", ()) is None:
-        config.special_token_ids = added_tokens(tokenizer)
+        # Those around and between the two texts of a pair.
+        config.special_token_ids = sorted(set(tokenizer("", "")["input_ids"]))
     model = load_model(backbone, config, model_arguments.attention, revision, task.auto_class)
     if hasattr(model.base_model, "start_classes"):
         before = AutoConfig.from_pretrained(backbone, revision=revision)

@@ -14,7 +14,7 @@ from transformers import AutoModelForSeq2SeqLM, BertConfig, BertForSequenceClass
 from absa import models
 from absa.tasks.classification import describe
 from absa.training import optimisation
-from modeling_qacg_bert import Contexts, QACGBertConfig, QACGConfig
+from modeling_qacg_bert import Contexts, QACGConfig
 from modeling_scalar_mix import ScalarMixConfig
 
 CONTEXTS = Contexts(("LOCATION1", "LOCATION2"), ("price", "safety"))
@@ -134,11 +134,19 @@ def test_a_pooler_that_is_reset_keeps_the_size_of_its_input(tiny_bert: Path, mod
     assert changed <= {"bert.pooler.dense.weight", "bert.pooler.dense.bias"}
 
 
-def test_missing_weights_of_the_backbone_are_named(bert_without_pooler):
-    """AutoModel would give such a backbone a random pooler without an error."""
-    config = QACGBertConfig.from_pretrained(bert_without_pooler, num_labels=3)
-    with pytest.raises(ValueError, match=r"lacks.* 2 weights: bert.pooler.dense.bias, bert.pooler.dense.weight\."):
-        models.load_model(str(bert_without_pooler), config, "sdpa")
+@pytest.mark.parametrize("model_type", ["qacg_bert", "cg_bert", "bert", "qacg", "cg"])
+def test_a_pooler_that_the_backbone_lacks_is_new(bert_without_pooler: Path, model_type: str, caplog):
+    """Of a checkpoint with a masked-language-model head; all else that is the encoder's is loaded."""
+    config = models.build_config(model_type, str(bert_without_pooler), DESCRIBED)
+    model = models.load_model(str(bert_without_pooler), config, "sdpa")
+    encoder = "model.encoder" if model_type in ("qacg", "cg") else "bert"
+    pooler = {f"{encoder}.pooler.dense.{name}" for name in ("weight", "bias")}
+    assert f"lacks {', '.join(sorted(pooler))}, which start from random numbers" in caplog.text
+    assert pooler <= {name for name, _ in model.named_parameters() if optimisation.is_new(name, model)}
+    loaded = model.state_dict()
+    for name, weights in load_file(bert_without_pooler / "model.safetensors").items():
+        if name.startswith("bert."):
+            assert torch.equal(loaded[f"{encoder}{name.removeprefix('bert')}"], weights), name
 
 
 @pytest.mark.parametrize("model_type", ["qacg_bert", "bert"])
@@ -190,12 +198,16 @@ def remove_tokenizer(folder: Path):
             r"has, beyond the 1 layers of its config.json, 16 weights: encoder.layer.1",
         ),
         (lambda folder: change_config(folder, vocab_size=10), "has 99 tokens, the model 10: put"),
+        (
+            lambda folder: change_weights(folder, lambda w: w.pop("encoder.layer.0.output.dense.bias")),
+            "lacks, so that",
+        ),
         (remove_tokenizer, "put the files of the model's own tokenizer"),
         (lambda folder: (folder / "config.json").write_text("[]"), r"cannot be loaded \("),
         (lambda folder: (folder / "tokenizer.json").write_text('{"model": {}}'), r"cannot be loaded \("),
         (lambda folder: (folder / "model.safetensors").write_text("1234567"), r"cannot be loaded \("),
     ],
-    ids=["layers", "vocabulary", "no tokenizer", "config", "tokenizer", "weights"],
+    ids=["layers", "vocabulary", "a weight", "no tokenizer", "config", "tokenizer", "weights"],
 )
 def test_a_backbone_that_is_not_whole(backbone: Path, change: Callable, told: str):
     change(backbone)

@@ -4,6 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from absa import models
+from absa.tasks.classification import describe
+from modeling_qacg_bert import Contexts
+
 
 def cells_of(printed: str) -> list[list[str]]:
     """The cells of the rows of all tables, headings and rules left out."""
@@ -48,7 +52,9 @@ def test_any_encoder(run_here):
     heading, _, *rows = cells_of(printed)
     assert [row[:3] for row in rows[::2]] == [
         [name, "5", "inference"]
-        for name in ("bert", "roberta", "electra", "distilbert", "modernbert", "mpnet", "deberta-v2")
+        for name in (
+            *("bert", "roberta", "xlm-roberta", "electra", "distilbert", "modernbert", "mpnet", "deberta-v2"),
+        )
     ]
     assert all(float(row[heading.index(name)]) > 0 for row in rows for name in ("QACG", "CG"))
 
@@ -69,11 +75,34 @@ def test_questions(save_word_model, shared_dir: Path, run_here):
     folders = [save_word_model("the soup was good"), save_word_model("bad", architecture="lstm")]
     data_dir = shared_dir / "data" / "semeval2014"
     printed = run_here("benchmarks/questions.py", *folders, "--data_dir", data_dir, "--rounds", "1")
-    assert printed.startswith("1120 questions about 600 texts, ")
     heading, _, *rows = cells_of(printed)
-    assert [row[0] for row in rows] == list(map(str, folders))
-    assert int(rows[0][1]) > int(rows[1][1]) > 0
+    assert [row[:2] for row in rows] == [["1120: terms of 600 texts", str(folder)] for folder in folders]
+    assert int(rows[0][2]) > int(rows[1][2]) > 0
     assert all(float(row[heading.index("questions a second")]) > 0 for row in rows)
+
+
+def test_questions_in_words(tiny_bert: Path, tmp_path: Path, shared_dir: Path, run_here):
+    """BERT-pair beside a model that reads a text once for all aspects."""
+    folders = [tmp_path / name for name in ("bert", "qacg_bert")]
+    for folder in folders:
+        described = describe(
+            Contexts((), ("food",)),
+            ["none", "positive"],
+            context_source="text",
+            auxiliary_sentence=folder.name == "bert",
+        )
+        config = models.build_config(folder.name, str(tiny_bert), described)
+        models.load_model(str(tiny_bert), config, "sdpa").save_pretrained(folder)
+        models.load_tokenizer(str(tiny_bert), config).save_pretrained(folder)
+    options = ("--num_aspects", "2", "3", "--num_texts", "4", "--rounds", "1")
+    printed = run_here(
+        "benchmarks/questions.py", *folders, "--data_dir", shared_dir / "data" / "semeval2014", *options
+    )
+    _, _, *rows = cells_of(printed)
+    assert [row[:2] for row in rows] == [
+        [what, str(folder)] for what in ("8: 2 aspects of 4 texts", "12: 3 aspects of 4 texts") for folder in folders
+    ]
+    assert [row[-1].startswith("1.00 ±") for row in rows[::2]] == [True, True]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from huggingface_hub.errors import StrictDataclassClassValidationError
+from safetensors.torch import load_file, save_file
 from transformers import (
     AlbertConfig,
     AutoConfig,
@@ -19,6 +20,7 @@ from transformers import (
     MPNetConfig,
     PreTrainedConfig,
     RobertaConfig,
+    RobertaForMaskedLM,
     XLMRobertaConfig,
 )
 
@@ -34,7 +36,7 @@ from modeling_qacg_bert import (
     QACGForSequenceClassification,
     QACGModel,
 )
-from modeling_qacg_bert.encoders_qacg import PREFIX
+from modeling_qacg_bert.encoders_qacg import PREFIX, RUNNERS
 
 SIZES = {
     "vocab_size": 60,
@@ -166,22 +168,53 @@ def test_in_training_weights_are_dropped_together(older, newer, batch):
     assert not torch.equal(outputs[1], model.eval()(**batch, context_ids=torch.tensor([0, 3, 5])).pooler_output)
 
 
-def test_without_guidance_it_is_the_encoder(encoder, batch):
-    """α = 0 takes the quasi-attention away, which is all that QACG adds."""
-    model = make(QACGModel, encoder, quasi_attention_scale=0.0)
+@pytest.mark.parametrize("model_class", [QACGModel, CGModel])
+def test_without_guidance_it_is_the_encoder(encoder, model_class, batch):
+    """α = 0 takes away the quasi-attention, which is all that QACG adds; CG's gates are 0 where their weights are."""
+    model = make(model_class, encoder)
+    unguided = copy.deepcopy(model)
+    if model_class is QACGModel:
+        unguided.config.quasi_attention_scale = 0.0
+    for name, parameter in unguided.guidance.named_parameters():
+        if model_class is CGModel and "_gate." in name:
+            torch.nn.init.zeros_(parameter)
     own = AutoModel.from_config(copy.deepcopy(encoder)).double().eval()
     own.load_state_dict(model.encoder.state_dict())
-    is_token = batch["attention_mask"][..., None]
+    is_token, contexts = batch["attention_mask"][..., None], torch.tensor([0, 1, 2])
     with torch.no_grad():
         expected = own(**batch, output_hidden_states=True)
-        found = model(**batch, context_ids=torch.tensor([0, 1, 2]), output_hidden_states=True)
+        found = unguided(**batch, context_ids=contexts, output_hidden_states=True)
+        guided = model(**batch, context_ids=contexts).last_hidden_state
     assert len(found.hidden_states) == len(expected.hidden_states) == 4
     for one, other in zip(found.hidden_states, expected.hidden_states, strict=True):
-        torch.testing.assert_close(one * is_token, other * is_token)
-    model.config.quasi_attention_scale = 1.0
-    with torch.no_grad():
-        guided = model(**batch, context_ids=torch.tensor([0, 1, 2])).last_hidden_state
+        torch.testing.assert_close(one * is_token, other * is_token, rtol=0, atol=1e-12)
     assert ((guided - expected.last_hidden_state) * is_token).abs().max() > 0.1
+    if type(own).__name__ not in RUNNERS:
+        own.set_attn_implementation("eager")
+        unguided.set_attn_implementation("eager")
+    with torch.no_grad():  # in float32, in which ModernBERT computes this softmax anyhow
+        expected = own.float()(**batch, output_attentions=True).attentions
+        found = unguided.float()(**batch, context_ids=contexts, output_attentions=True).attentions
+    assert len(found) == len(expected) == 3
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(one * is_token[:, None], other * is_token[:, None], rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("model_class", [QACGModel, CGModel])
+def test_weights_to_show_change_no_output(encoder, model_class, batch):
+    """Above shared layers there are those of each text and context."""
+    model = make(model_class, encoder, num_context_layers=2)
+    if type(model.encoder).__name__ not in RUNNERS:
+        model.set_attn_implementation("eager")
+    contexts = torch.tensor([[0, 1], [2, 3], [4, 5]])
+    with torch.no_grad():
+        plain = model(**batch, context_ids=contexts)
+        shown = model(**batch, context_ids=contexts, output_attentions=True)
+    assert plain.attentions is None
+    torch.testing.assert_close(shown.pooler_output, plain.pooler_output)
+    assert [weights.shape for weights in shown.attentions] == [(3, 4, 13, 13), *[(6, 4, 13, 13)] * 2]
+    of_tokens = shown.attentions[-1][batch["attention_mask"].bool().repeat_interleave(2, 0)[:, None].expand(-1, 4, -1)]
+    torch.testing.assert_close(of_tokens.sum(-1), torch.ones(len(of_tokens), dtype=torch.float64))
 
 
 @pytest.mark.parametrize("model_class", [QACGModel, CGModel])
@@ -206,8 +239,13 @@ def test_several_contexts_are_each_for_itself(encoder, model_class, num_context_
 def test_every_parameter_learns_with_checkpointing_too(encoder, model_class, batch):
     model = make(model_class, encoder, num_context_layers=2).train()
     copied = copy.deepcopy(model)  # its layers are guided by its own parameters
+    calls = []
+    copied.guidance[0].register_forward_hook(lambda *called: calls.append(called))
     if model.encoder.supports_gradient_checkpointing:
         copied.gradient_checkpointing_enable()
+    else:
+        with pytest.raises(ValueError, match="is not compatible with gradient checkpointing"):
+            copied.gradient_checkpointing_enable()
     for one in (model, copied):
         outputs = one(**batch, context_ids=torch.tensor([[0, 1], [2, 3], [4, 5]]))
         is_token = batch["attention_mask"][:, None, :, None]
@@ -217,6 +255,7 @@ def test_every_parameter_learns_with_checkpointing_too(encoder, model_class, bat
         assert parameter.grad is not None, name
         assert parameter.grad.abs().max() > 0, name
         torch.testing.assert_close(gradients[name].grad, parameter.grad)
+    assert len(calls) == (2 if model.encoder.supports_gradient_checkpointing else 1)  # once more for the gradients
 
 
 def test_an_encoder_is_loaded_whole_and_the_rest_is_new(encoder, batch, tmp_path: Path):
@@ -236,6 +275,39 @@ def test_an_encoder_is_loaded_whole_and_the_rest_is_new(encoder, batch, tmp_path
     with torch.no_grad():
         logits = [one.eval()(**batch, context_ids=torch.tensor([0, 1, 2])).logits for one in (model, again)]
     assert torch.equal(*logits)
+
+
+def test_a_pooler_that_the_encoder_lacks_is_new(tmp_path: Path):
+    torch.manual_seed(1)
+    masked = RobertaForMaskedLM(copy.deepcopy(ENCODERS["roberta"]))
+    masked.save_pretrained(tmp_path)
+    model, loading = QACGForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
+    pooler = {f"model.encoder.pooler.dense.{name}" for name in ("weight", "bias")}
+    assert pooler <= loading["missing_keys"]
+    of_encoder = model.model.encoder.state_dict()
+    assert of_encoder.keys() - masked.roberta.state_dict().keys() == {"pooler.dense.weight", "pooler.dense.bias"}
+    assert all(torch.equal(of_encoder[name], tensor) for name, tensor in masked.roberta.state_dict().items())
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["roberta.encoder.layer.1.output.dense.bias"]
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match=r"lacks 1 weights of its encoder, .*: encoder\.layer\.1"):
+        QACGForSequenceClassification.from_pretrained(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("contexts", [[0, 3, 5], [[0, 1], [2, 3], [4, 5]]], ids=["one", "several"])
+@pytest.mark.parametrize("name", ["roberta", "modernbert"])
+def test_flex_attention(name: str, contexts: list, batch):
+    """In inference, which is what PyTorch compiles it for on a CPU."""
+    torch.compiler.reset()
+    model = make(QACGModel, copy.deepcopy(ENCODERS[name]), num_context_layers=2).float()
+    given = []
+    for backend in ("sdpa", "flex_attention"):
+        model.set_attn_implementation(backend)
+        with torch.no_grad():
+            given.append(model(**batch, context_ids=torch.tensor(contexts)).pooler_output)
+        assert model.encoder.config._attn_implementation == PREFIX + backend
+    torch.testing.assert_close(given[1], given[0], rtol=0, atol=1e-4)
 
 
 def test_another_backend_is_guided_too(batch):

@@ -117,7 +117,15 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
             assert trained.keys() <= by_name[name].runs.keys()
             for label, of_run in trained.items():
                 test = report.scores_of(by_name[name], label, table, "test")
-                if analysis in ("apart", "trade_off", "decoding", "unseen", "found_and_judged", "by_number"):
+                if analysis in (
+                    "ablation",
+                    "apart",
+                    "trade_off",
+                    "decoding",
+                    "unseen",
+                    "found_and_judged",
+                    "by_number",
+                ):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 for minus, compared in of_run.items() if analysis == "paired" else ():
                     assert (label, minus) in by_name[name].pairs
@@ -150,3 +158,55 @@ def test_aspects_that_were_in_no_training():
     assert lines[3] == "| alike |  | 70.0, 50.0 | 70.0, 50.0 |"
     assert lines[-1] == "Not run: seen."
     assert grid.scored_as == "absa"
+
+
+def test_goals_stand_below_the_aspects_that_were_left_out():
+    run = {**RUNS["bert"], "metric": "absa"}
+    left_out = {**run, "unseen_aspects": "price"}
+    grid = grids.Grid("g", "title", "test", [1, 2], {"closed": run, "ours": left_out, "rival": left_out})
+    analysis = {
+        label: {
+            seed: {name: {"aspect_auc": auc, "sentiment_accuracy": auc} for name in ("price", "safety")}
+            for seed, auc in zip("12", aucs, strict=True)
+        }
+        for label, aucs in (("closed", (0.8, 1.0)), ("ours", (0.6, 0.9)), ("rival", (0.5, 0.79)))
+    }
+    lines = report.unseen_table(grid, analysis).splitlines()
+    # 75 and 90 % of the closed model's; 10 and 11 points more than the rival, whose error is 0.5: 21 times that.
+    assert lines[-2] == "| left out / closed, % |  | 82.5 (10.6), 82.5 (10.6) |  |"
+    assert lines[-1] == "| left out minus BERT-pair, points |  | **+10.5 ± 0.5**, **+10.5 ± 0.5** |  |"
+    assert len(report.unseen_table(grid, {"closed": analysis["closed"]}).splitlines()) == 5  # no goal yet
+
+
+def test_ablation():
+    grid = grids.Grid("g", "title", "test", [1, 2], {"ours": RUNS["bert"]})
+    found = {
+        "1": {
+            "as trained": {"strict_accuracy": 0.70, "macro_f1": 0.8, "other_answers": 0.0},
+            "λ_A = 0": {"strict_accuracy": 0.71, "macro_f1": 0.8, "other_answers": 0.01},
+        },
+        "2": {
+            "as trained": {"strict_accuracy": 0.72, "macro_f1": 0.8, "other_answers": 0.0},
+            "λ_A = 0": {"strict_accuracy": 0.71, "macro_f1": 0.8, "other_answers": 0.03},
+        },
+    }
+    heading, _, row = report.ablation_table(grid, {"ours": found}).splitlines()
+    assert (
+        heading == "| title, %: strict accuracy, macro-F1 | seeds | as trained | λ_A = 0: points; other answers, % |"
+    )
+    assert row == "| ours | 2 | 71.0 (1.4), 80.0 (0.0) | +0.0 ± 1.0, +0.0 ± 0.0; 2.0 (1.4) |"
+    assert report.ablation_table(grid, {}) == "Not run.\n"
+
+
+def test_terms_with_and_without_relative_spread():
+    before = {"gate": [0.1], "ratio": [0.2], "spread": [0.3], "ratio_by_length": {"n <= 20": 0.4}}
+    found = {"old": {"before": before}}
+    assert report.terms_table(found, "after") == "Not run.\n"
+    lines = report.terms_table(found, "before").splitlines()
+    assert lines[0].startswith("| before training: gate, quasi / softmax, spread of A_quasi | guided layer 1 |")
+    assert lines[2] == "| old | 0.100, 0.20, 0.300 | 0.40 |"
+    new = {"before": {**before, "relative_spread": [0.5]}}
+    lines = report.terms_table({**found, "new": new}, "before").splitlines()
+    assert "spread of A_quasi [over the mean size of A_quasi] |" in lines[0]
+    assert lines[2] == "| old | 0.100, 0.20, 0.300 | 0.40 |"
+    assert lines[3] == "| new | 0.100, 0.20, 0.300 [0.500] | 0.40 |"

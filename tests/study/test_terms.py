@@ -49,7 +49,26 @@ def test_sizes(tiny_classifier: Path):
         outputs = model.bert(batch["input_ids"], context_ids=batch["context_ids"], output_attentions=True)
     for layer, (gate, quasi) in enumerate(zip(outputs.quasi_gates, outputs.quasi_attentions, strict=True)):
         assert found["gate"][layer] == pytest.approx(gate.abs().mean().item(), rel=1e-4)
-        assert found["spread"][layer] == pytest.approx(quasi.std(dim=-1, correction=0).mean().item(), rel=1e-4)
+        spread = quasi.std(dim=-1, correction=0)
+        assert found["spread"][layer] == pytest.approx(spread.mean().item(), rel=1e-4)
+        relative = (spread / quasi.mean(dim=-1)).mean().item()
+        assert found["relative_spread"][layer] == pytest.approx(relative, rel=1e-4)
+
+
+def test_the_relative_spread_compares_the_forms(tiny_classifier: Path):
+    """That of normalised weights is that of the sigmoids they are made from, whatever α is and a row sums to."""
+    of_forms = {
+        form: terms.size_of_terms(
+            model_of(tiny_classifier, quasi_form=form, quasi_attention_scale=scale), [batch_of(7)]
+        )
+        for form, scale in (("sigmoid", 3.0), ("normalised", 1.0), ("centred", 3.0))
+    }
+    sigmoid, normalised, centred = (found["relative_spread"][0] for found in of_forms.values())
+    assert sigmoid > 0.01
+    assert normalised == pytest.approx(sigmoid, rel=1e-4)
+    assert of_forms["normalised"]["spread"][0] < 0.2 * of_forms["sigmoid"]["spread"][0]
+    assert of_forms["centred"]["spread"][0] == pytest.approx(of_forms["sigmoid"]["spread"][0], rel=1e-4)
+    assert centred > sigmoid
 
 
 def test_every_token_counts_the_same(tiny_classifier: Path):
@@ -68,7 +87,7 @@ def test_every_token_counts_the_same(tiny_classifier: Path):
 def test_without_quasi_attention_there_is_no_quasi_term(tiny_classifier: Path):
     model = model_of(tiny_classifier, quasi_attention_scale=0.0, num_context_layers=1)
     found = terms.size_of_terms(model, [batch_of(7)])
-    assert (found["ratio"], found["spread"]) == ([0], [0])  # of the guided layer alone
+    assert found["ratio"] == found["spread"] == found["relative_spread"] == [0]  # of the guided layer alone
     assert found["gate"][0] > 0.01
 
 

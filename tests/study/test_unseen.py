@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import grids
 import unseen
 
 
@@ -22,6 +23,33 @@ def test_figures_are_of_each_aspect(tmp_path: Path):
         "price": {"aspect_auc": 0.5, "sentiment_accuracy": 0.5},
         "safety": {"aspect_auc": 1.0, "sentiment_accuracy": 1.0},
     }
+
+
+def test_goals_are_of_the_seeds_that_both_have():
+    def found(**auc_by_seed: float) -> dict:
+        return {
+            seed: {name: {"aspect_auc": auc, "sentiment_accuracy": 0.5} for name in ("price", "safety")}
+            for seed, auc in auc_by_seed.items()
+        }
+
+    left_out = {"unseen_aspects": "price"}
+    runs = {"closed": {}, "ours": left_out, "rival": left_out}
+    grid = grids.Grid("g", "title", "test", [1, 2, 3], runs)
+    analysis = {"ours": found(a=0.72, b=0.8, c=0.9), "rival": found(a=0.7, b=0.85), "closed": found(b=1.0)}
+    assert unseen.goals(grid, analysis) == {
+        "price": {
+            "share": {"aspect_auc": [0.8], "sentiment_accuracy": [1.0]},
+            "lead": {"aspect_auc": pytest.approx([0.02, -0.05]), "sentiment_accuracy": [0.0, 0.0]},
+        }
+    }
+
+
+def test_grids_leave_out_each_aspect_twice():
+    for name in ("unseen_sentihood", "unseen_mams"):
+        grid = grids.read_grid(grids.STUDY / "grids" / f"{name}.yaml")
+        assert {len(found) for found in unseen.goals(grid, {}).values()} == {2}
+        closed, seen = (grid.runs[label] for label in (unseen.CLOSED, "seen"))
+        assert {name for name in closed if closed[name] != seen[name]} == {"context_source"}
 
 
 def test_what_needs_no_training(tiny_bert: Path):

@@ -1,0 +1,68 @@
+"""Is it the subtraction? Scores of a trained model whose gates λ_A may not be negative, not positive, or neither."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from absa.tasks.classification import Classification
+from modeling_qacg_bert import AspectSentimentPipeline, guidance_qacg, layers_qacg_bert
+
+GATES = {
+    "as trained": lambda gate: gate,
+    "λ_A ≥ 0": lambda gate: gate.clamp(min=0),
+    "λ_A ≤ 0": lambda gate: gate.clamp(max=0),
+    "λ_A = 0": torch.zeros_like,
+}
+OTHER_ANSWERS = "other_answers"
+
+
+@contextmanager
+def gates(change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
+    """Changes the gates (B, h, n, 1) of all models while it is open."""
+    quasi_gate = layers_qacg_bert.quasi_gate
+
+    def changed(*arguments) -> torch.Tensor:
+        return change(quasi_gate(*arguments))
+
+    with patch.object(layers_qacg_bert, "quasi_gate", changed), patch.object(guidance_qacg, "quasi_gate", changed):
+        yield
+
+
+def answers(pipe: AspectSentimentPipeline, task: Classification) -> np.ndarray:
+    """Probabilities of the rows of the test split, (rows, labels)."""
+    names = ("text", "target", "aspect")
+    rows = zip(*(task.splits["test"][name] for name in names), strict=True)
+    found = pipe([dict(zip(names, row, strict=True)) for row in rows])
+    return np.array([[answer["probabilities"][label] for label in task.label_names] for answer in found])
+
+
+def ablate(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, task: Classification
+) -> dict[str, dict[str, float]]:
+    """Scores of a trained model on the test split, by what becomes of its gates; nothing is trained again.
+
+    Args:
+        model, tokenizer: a classifier with quasi-attention.
+        task: its data.
+    Returns:
+        For each of `GATES` the main scores, and `OTHER_ANSWERS`: the share of rows that get another label than with
+        the gates as they were trained.
+    Raises:
+        ValueError: for a model that has no quasi-attention.
+    """
+    if not hasattr(model.config, "quasi_attention_scale"):
+        raise ValueError(f"it is a {model.config.model_type}, which has no quasi-attention: leave it out")
+    model.config.calibration_temperature = 1.0  # as training scores its models
+    pipe, labels, found = AspectSentimentPipeline(model=model, tokenizer=tokenizer), {}, {}
+    for name, change in GATES.items():
+        with gates(change):
+            probabilities = answers(pipe, task)
+        labels[name] = probabilities.argmax(-1)
+        scores = task.score("test", np.log(probabilities))
+        others = (labels[name] != labels["as trained"]).mean()
+        found[name] = {**{score: scores[score] for score in task.main_scores}, OTHER_ANSWERS: float(others)}
+    return found
