@@ -11,6 +11,7 @@ import found_and_judged
 import grids
 import report
 import results
+import score_tables
 import unseen
 from absa.tasks import generation
 
@@ -99,7 +100,7 @@ def test_differences():
         (2, None, ["+2.0 ± 2.0", "**+12.0 ± 2.0**", "undefined"]),
         (1, None, ["+0.0", "+10.0", "undefined"]),
     ):
-        assert report.differences(one[:seeds], other[:seeds], given) == expected
+        assert score_tables.differences(one[:seeds], other[:seeds], given) == expected
 
 
 def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
@@ -116,7 +117,7 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
             trained = {label: of_run for label, of_run in found.items() if label not in others}
             assert trained.keys() <= by_name[name].runs.keys()
             for label, of_run in trained.items():
-                test = report.scores_of(by_name[name], label, table, "test")
+                test = score_tables.scores_of(by_name[name], label, table, "test")
                 if analysis in (
                     "ablation",
                     "apart",
@@ -129,7 +130,7 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 for minus, compared in of_run.items() if analysis == "paired" else ():
                     assert (label, minus) in by_name[name].pairs
-                    other = report.scores_of(by_name[name], minus, table, "test")
+                    other = score_tables.scores_of(by_name[name], minus, table, "test")
                     difference = (test.loc[compared["seeds"]] - other.loc[compared["seeds"]]).mean().to_dict()
                     assert len(difference) > 0
                     if compared["scores"] is not None:
