@@ -31,7 +31,7 @@ class BenchmarkArguments(Threads):
     num_aspects: list[int] = field(
         default_factory=list, metadata={"help": f"Aspects of each text, up to {len(ASPECTS)} (default: its terms)."}
     )
-    num_texts: int | None = field(default=None, metadata={"help": "With num_aspects, so many texts (default: all)."})
+    num_texts: int | None = field(default=None, metadata={"help": "Texts that are asked about (default: all)."})
     rounds: int = field(default=5, metadata={"help": "Turns of each, after three that are not counted."})
 
 
@@ -39,11 +39,12 @@ def questions(arguments: BenchmarkArguments) -> Iterator[tuple[str, int, dict]]:
     """What each model is asked: what it is called, the number of questions, and the arguments of the pipeline."""
     rows = load_absa_dataset("aspect_polarity", "restaurants_terms", data_dir=arguments.data_dir)["test"]
     texts = list(dict.fromkeys(rows["text"]))[: arguments.num_texts]
-    for number in arguments.num_aspects:
-        of_texts = {"inputs": texts, "aspects": list(ASPECTS[:number]), "return_all": True}
-        yield f"{number} aspects of {len(texts)} texts", number * len(texts), of_texts
+    for aspects in (list(ASPECTS[:number]) for number in arguments.num_aspects):
+        of_texts = {"inputs": texts, "aspects": aspects, "return_all": True}
+        yield f"{len(aspects)} aspects of {len(texts)} texts", len(aspects) * len(texts), of_texts
     if not arguments.num_aspects:
         terms = rows.select_columns(["text", "target", "target_start", "target_end"]).to_list()
+        terms = [term for term in terms if term["text"] in texts]
         yield f"terms of {len(texts)} texts", len(terms), {"inputs": terms}
 
 

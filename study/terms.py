@@ -11,8 +11,8 @@ tokens of
 - the relative spread: that standard deviation over the mean of |A_quasi| over the same keys, which has no unit. It
   does not depend on what a row sums to, so that the forms can be compared. Rows of the centred form are of both signs:
   theirs is of the order of 1 however small the weights are.
-By the number of tokens n, it has the mean of the ratio over the layers. Before training it has the root mean square of
-the gradient of the new weights too, over the first batch of questions; Adam divides by it, but for an epsilon of 1e-8.
+The mean of the ratio over the layers is also kept by the number of tokens n, and before training the root mean square
+of the gradient of the new weights, over the first batch of questions; Adam divides by it, but for an epsilon of 1e-8.
 What was found before in trained models that are not there is kept.
 """
 
