@@ -23,12 +23,13 @@ from absa.models import load_classifier
 from absa.tasks.arguments import GenerationArguments
 from absa.tasks.collating import CollatorOfSequences
 from absa.tasks.generation import Generation
+from absa.timing import medians, where
 from absa.training.evaluation import check_labels
 from modeling_generative_absa import PointerForABSA
 from modeling_generative_absa.grammar_generative_absa import END
 from modeling_global_context import GlobalContextConfig, GlobalContextForTokenClassification
 from tagging import HEADS, tags
-from timing import Threads, medians, print_table, where
+from timing import Threads, print_table
 
 DECODINGS = {
     "greedy": {},

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import absa
 from absa.commands import parse
+from absa.comparison.speed import megabytes
+from absa.timing import medians, where
 from datasets_scripts import load_absa_dataset
-from timing import Threads, medians, print_table, where
-
-FILES = ("*.safetensors", "tokenizer*", "vocab*")
+from timing import Threads, print_table
 
 
 @dataclass(kw_only=True)
@@ -35,14 +35,13 @@ def main(arguments: BenchmarkArguments):
     table = []
     for name, pipe in pipes.items():
         parameters = list(pipe.model.parameters())
-        files = {file for pattern in FILES for file in Path(name).glob(pattern)}
         median, half = times[name]
         table.append(
             {
                 "checkpoint": name,
                 "trained parameters": sum(weights.numel() for weights in parameters if weights.requires_grad),
                 "all": sum(weights.numel() for weights in parameters),
-                "MB": f"{sum(file.stat().st_size for file in files) / 1e6:.0f}",
+                "MB": f"{megabytes(Path(name)):.0f}",
                 "s": f"{median:.2f} ± {half:.2f}",
                 "questions a second": f"{len(asked) / median:.0f}",
             }

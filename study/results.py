@@ -1,7 +1,6 @@
 """What the study has found: `results.jsonl` has a line a run, `analyses.json` what was found in the runs of a grid.
 
-`analyses.json` holds {analysis: {grid: {label of a run: found}}}; each analysis is a script of its name, but for
-`paired`, which is by `compare.py`.
+`analyses.json` holds {analysis: {grid: {label of a run: found}}}; each analysis is a script of its name.
 """
 
 import json
