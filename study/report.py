@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from absa.commands import parse
-from absa.comparison.scores import differences, markdown
+from absa.comparison.scores import differences, table
 from absa.training.results import mean_and_std, percent
 from grids import GRIDS, STUDY, Grid, read_grid, run_name
 from results import read_analysis, read_results
@@ -109,7 +109,7 @@ def scores_table(grid: Grid, results: Results) -> str:
             in_bfloat16.append(label)
         if seeds := [str(seed) for seed in grid.seeds if seed not in scores.index]:
             not_run.append(f"{label} (seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)})")
-    text = markdown(rows)
+    text = table(rows)
     if in_bfloat16:
         which = "all runs" if in_bfloat16 == trained else "; ".join(in_bfloat16)
         text += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
@@ -132,7 +132,7 @@ def side_by_side(grids: Sequence[Grid], results: Results, number: int) -> str:
         if any(list(reported.values())[1:]):
             rows.append(reported)
     wanted = sum(len(grid.runs) * len(grid.seeds) for grid in grids)
-    return markdown(rows) + (f"\n{trained} of {wanted} runs are done.\n" if trained < wanted else "")
+    return table(rows) + (f"\n{trained} of {wanted} runs are done.\n" if trained < wanted else "")
 
 
 def oracle_table(grid: Grid, results: Results) -> str:
@@ -144,7 +144,7 @@ def oracle_table(grid: Grid, results: Results) -> str:
         for which, scores in (("chosen on validation", chosen), ("best on test", best)):
             if len(best):
                 rows.append(row_of(grid, f"{grid.title}, %", f"{label}, {which}", len(best), percents(scores)))
-    return markdown(rows)
+    return table(rows)
 
 
 def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
@@ -159,7 +159,7 @@ def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) 
         cells = differences(*pair, compared["scores"])
         label = f"{label} minus {compared['minus']}"
         rows.append(row_of(grid, f"{grid.title}, points", label, len(pair[0]), cells))
-    return markdown(rows)
+    return table(rows)
 
 
 def differences_table(grid: Grid, results: Results) -> str:
@@ -175,7 +175,7 @@ def differences_table(grid: Grid, results: Results) -> str:
             if len(both):
                 cells = differences(pair[0].loc[both], pair[1].loc[both], None)
                 rows.append(row_of(grid, f"minus {first}, points", f"{label}, {split}", len(both), cells))
-    return markdown(rows)
+    return table(rows)
 
 
 def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
@@ -187,7 +187,7 @@ def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
             scores = pd.DataFrame([looked[factor] for looked in seeds.values()])
             row[f"none times {factor}"] = ", ".join(percents(scores))
         rows.append(row)
-    return markdown(rows)
+    return table(rows)
 
 
 def decoding_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
@@ -198,7 +198,7 @@ def decoding_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
             scores = pd.DataFrame([looked[decoding] for looked in seeds.values()])[list(names)]
             row = {f"{grid.title}, %": f"{label}, {decoding}", "seeds": str(len(seeds))}
             rows.append(row | dict(zip(names.values(), percents(scores), strict=True)))
-    return markdown(rows)
+    return table(rows)
 
 
 def denoising_table(grid: Grid, results: Results) -> str:
@@ -216,7 +216,7 @@ def denoising_table(grid: Grid, results: Results) -> str:
             for when in ("before", "after"):
                 row[f"recovered {when}, %"] = percent([one[when]["recovered"] for one in held_out])
             rows.append(row)
-    return markdown(rows) or "Not run.\n"
+    return table(rows) or "Not run.\n"
 
 
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
@@ -228,7 +228,7 @@ def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
             row = {f"{when} training: gate, quasi / softmax, spread of A_quasi": label}
             row |= {f"guided layer {n}": "{:.3f}, {:.2f}, {:.3f}".format(*figures) for n, figures in layers}
             rows.append(row | {length: f"{ratio:.2f}" for length, ratio in sizes["ratio_by_length"].items()})
-    return markdown(rows)
+    return table(rows)
 
 
 def gradients_table(analysis: Mapping[str, Mapping]) -> str:
@@ -238,7 +238,7 @@ def gradients_table(analysis: Mapping[str, Mapping]) -> str:
         gradients = found["before"]["gradient"].items()
         cells = {kind.replace("_", " "): f"{gradient:.0e}" for kind, gradient in gradients}
         rows.append({"gradient before training": label, **cells})
-    return markdown(rows)
+    return table(rows)
 
 
 def apart_table(analysis: Mapping[str, Mapping]) -> str:
@@ -249,7 +249,7 @@ def apart_table(analysis: Mapping[str, Mapping]) -> str:
             cells = (f"{v['distance']:.2f}: {100 * v['right']:.0f}, {100 * v['other']:.0f}" for v in looked.values())
             first = {"distance: right, other in %": f"{label}, seed {seed}"}
             rows.append(first | dict(zip(looked, cells, strict=True)))
-    return markdown(rows)
+    return table(rows)
 
 
 def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
@@ -268,7 +268,7 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
             row[aspect] = f"[{cell}]" if is_trained and aspect != left_out else cell
         rows.append(row)
     not_run = [label for label in grid.runs if label not in analysis]
-    return markdown(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")
+    return table(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")
 
 
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:

@@ -18,7 +18,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +28,14 @@ from setfit import Trainer, TrainingArguments
 from setfit.span import PolarityModel
 
 from absa.commands import parse, user_errors
-from absa.comparison.answers import AsRows
-from absa.comparison.rows import questions_of
 from absa.packages import MINILM, resolve_backbone
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP
 from absa.tasks.classification import Classification
-from absa.timing import medians
 from absa.training.run import digest, each_seed, summarise_run
 
 DATASET = "aspect_polarity"
-MOST_TEXTS, ROUNDS = 200, 3  # as examples/compare.py measures speed
+PAIRS = 16  # of a step
 
 
 @dataclass
@@ -53,9 +49,7 @@ class BaselineArguments:
     )
     labels: int = field(default=3, metadata={"help": "3, or 2 without neutral (default: 3)."})
     seeds: list[int] = field(default_factory=lambda: [42], metadata={"help": "Of the trainings (default: 42)."})
-    model_name_or_path: str = field(default=MINILM, metadata={"help": f"A sentence encoder (default: {MINILM})."})
     max_steps: int = field(default=582, metadata={"help": "Of the encoder's training (default: 582)."})
-    batch_size: int = field(default=16, metadata={"help": "Pairs of a step (default: 16)."})
     train_rows: int | None = field(default=None, metadata={"help": "Only so many training rows (default: all)."})
 
 
@@ -86,13 +80,13 @@ def probabilities(model: PolarityModel, inputs: list[str], labels: list[str]) ->
 def train(task: Classification, seed: int, arguments: BaselineArguments) -> tuple[PolarityModel, float]:
     """A trained model, and how many seconds that took."""
     rows = rows_of(task, "train")[: arguments.train_rows]
-    model = PolarityModel.from_pretrained(resolve_backbone(arguments.model_name_or_path))
+    model = PolarityModel.from_pretrained(resolve_backbone(MINILM))
     inputs, labels = written(model, rows), [row["label"] for row in rows]
     with tempfile.TemporaryDirectory() as folder:
         options = TrainingArguments(
             output_dir=folder,
             max_steps=arguments.max_steps,
-            batch_size=arguments.batch_size,
+            batch_size=PAIRS,
             seed=seed,
             save_strategy="no",
             report_to="none",
@@ -103,18 +97,13 @@ def train(task: Classification, seed: int, arguments: BaselineArguments) -> tupl
     return model, time.perf_counter() - started
 
 
-def size_of(model: PolarityModel, folder: Path) -> dict[str, float]:
-    """What examples/compare.py cannot find out, since only the library can load the model."""
-    questions = questions_of(AsRows(DATASET), [folder])
-    asked = list(chain.from_iterable(islice(questions.values(), MOST_TEXTS)))
-    median, _ = medians({"": lambda: model.predict_proba(written(model, asked))}, ROUNDS)[""]
-    model.save_pretrained(folder / "setfit")
-    files = [file for file in (folder / "setfit").rglob("*") if file.is_file()]
+def saved(model: PolarityModel, folder: Path) -> dict[str, float]:
+    """The size of a model, which only the library can load, once it is saved in a folder."""
+    model.save_pretrained(folder)
     in_head = model.model_head.coef_.size + model.model_head.intercept_.size
     return {
         "parameters": sum(weights.numel() for weights in model.model_body.parameters()) + in_head,
-        "texts_per_second": min(MOST_TEXTS, len(questions)) / median,
-        "megabytes": sum(file.stat().st_size for file in files) / 1e6,
+        "megabytes": sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6,
     }
 
 
@@ -132,7 +121,7 @@ def main(arguments: BaselineArguments):
             "seed": seed,
             "training": {"model": {"steps": arguments.max_steps, "train_runtime_s": seconds}},
             "test": task.score("test", log_probabilities, BOOTSTRAP),
-            "size": size_of(model, folder),
+            "size": saved(model, folder / "setfit"),
         }
 
     described = {"task": "classification", "model_type": "setfit", "dataset": DATASET, **asdict(arguments)}

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader
 from absa.comparison.answers import Way
 from absa.comparison.rows import Mark, Row, questions_of, rows_of
 from absa.comparison.runs import Run, answers_of, read_run, way_of
-from absa.comparison.scores import difference_cells, markdown, score_cells, scores_of
+from absa.comparison.scores import difference_cells, score_cells, scores_of, table
 from absa.comparison.speed import ROUNDS, SIZES, size_cells
 from absa.tasks.base import BOOTSTRAP
 from absa.timing import where
@@ -72,8 +72,8 @@ class Comparison:
     notes: Sequence[str]
 
     def __str__(self) -> str:
-        table = markdown([{"%": line.name, **line.cells} for line in self.lines])
-        return "\n".join([self.about, "", table, *self.notes])
+        rows = table([{"%": line.name, **line.cells} for line in self.lines])
+        return "\n".join([self.about, "", rows, *self.notes])
 
 
 def compare(arguments: ComparisonArguments) -> Comparison:
@@ -111,8 +111,6 @@ def compare(arguments: ComparisonArguments) -> Comparison:
             f"texts/s: {asked:,} test texts with all that is asked about them, the models in turn, median of {ROUNDS} "
             f"rounds; {where(device)}."
         )
-    if any(size["texts/s"].endswith("*") for size in sizes):
-        notes.append("*: said by the run itself, not measured in turn with the others.")
     return Comparison(runs, way, about, lines, notes)
 
 
@@ -140,6 +138,7 @@ def page(comparison: Comparison) -> str:
         notes=comparison.notes,
         about_rows=f"{len(differing):,} of {len(rows):,} rows are answered differently by {of_seeds}; those whose "
         f"probabilities of the gold label are furthest apart come first.{more}",
+        kinds=sorted({kind for row in differing for *_, kind in row.marks}, reverse=True),
         names=names,
         rows=[shown(row, names) for row in differing[:MOST_ROWS]],
     )

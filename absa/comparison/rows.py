@@ -83,7 +83,8 @@ def questions_of(way: Way, folders: Sequence[Path]) -> dict[str, list[dict[str, 
     rows = tuples_in(folders[0], way.fields)
     for words, given in zip(rows.words, rows.given, strict=True):
         text, question = " ".join(words), {}
-        for start, end, _ in marks_of(words, [] if given is None else [given], ["target"]):
+        if given is not None:
+            ((start, end, _),) = marks_of(words, [given], ["target"])
             question = {"target": text[start:end], "target_start": start, "target_end": end}
         questions.setdefault(text, []).append({"text": text, **question})
     return questions

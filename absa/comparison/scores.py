@@ -126,7 +126,7 @@ def differences(minuend: pd.DataFrame, subtrahend: pd.DataFrame, bounds: Mapping
     return cells
 
 
-def markdown(rows: Sequence[Mapping[str, str]]) -> str:
+def table(rows: Sequence[Mapping[str, str]]) -> str:
     """A table in Markdown from rows of heading -> cell."""
     lines = [rows[0], ["---"] * len(rows[0]), *(row.values() for row in rows)] if rows else []
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -51,7 +51,7 @@ def size_cells(
     """Of each run cells of `SIZES`, by the checkpoint of its first seed; "" for what is not known.
 
     The models take turns with the same texts. A run whose model `absa.load` cannot load may say of itself in its
-    results.json, under "size", what these numbers are; "*" tells such a speed apart.
+    results.json how large that is, under "size" `parameters` and `megabytes`; its speed is not known.
 
     Args:
         questions: by text, see `asking`.
@@ -71,8 +71,7 @@ def size_cells(
     for run, size in zip(runs, said, strict=True):
         cell = dict.fromkeys(SIZES, "")
         if size is not None:
-            speed = f"{size['texts_per_second']:.3g}*"
-            cell = dict(zip(SIZES, (f"{size['parameters']:,}", speed, f"{size['megabytes']:.0f}"), strict=True))
+            cell |= {"parameters": f"{size['parameters']:,}", "MB": f"{size['megabytes']:.0f}"}
         elif run.name in predictors:
             cell["parameters"] = f"{parameters(predictors[run.name]):,}"
             cell["MB"] = f"{megabytes(run.checkpoint):.0f}"

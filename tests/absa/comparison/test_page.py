@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from absa.comparison.page import ComparisonArguments, compare, page, pieces_of
-from absa.comparison.rows import rows_of
+from absa.comparison.rows import questions_of, rows_of
 from absa.comparison.runs import read_run, way_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::absa.metrics.ratios.DegenerateScoreWarning")
@@ -80,7 +80,7 @@ def test_the_table(runs: list[Path]):
 def test_the_page_shows_the_rows_that_differ_most_first(runs: list[Path]):
     parsed = Parsed(page(compare(ComparisonArguments(runs, names=["A", "B", "C"], resamples=5, texts=0))))
     assert ["Cold" in article for article in parsed.articles] == [True, False, True]
-    assert parsed.marked == ["staff", "fish", "fish"]
+    assert parsed.marked == ["target", "staff", "fish", "fish"], "the first one says what is marked"
     articles = [attributes for tag, attributes in parsed.tags if tag == "article"]
     assert articles[0] == {"data-right": "0 1", "data-wrong": "2"}
     assert articles[2] == {"data-right": "0 2", "data-wrong": "1"}
@@ -107,6 +107,15 @@ def test_seeds_that_are_not_shared(runs: list[Path], tmp_path: Path):
     comparison = compare(ComparisonArguments([runs[0], other], resamples=5, texts=0))
     assert comparison.lines[2].cells["accuracy"] == "no seed in common"
     assert "1 of 3 rows are answered differently by seed 1 of a, seed 7 of d;" in page(comparison)
+
+
+def test_questions_of_rows(runs: list[Path]):
+    way = way_of([read_run(runs[0], "a")])
+    text = "Cold fish, nice staff"
+    assert questions_of(way, [runs[0] / "seed-1"])[text] == [
+        {"text": text, "target": "fish", "target_start": 5, "target_end": 9, "aspect": ""},
+        {"text": text, "target": "staff", "target_start": 16, "target_end": 21, "aspect": ""},
+    ]
 
 
 def test_answers_without_texts(runs: list[Path]):
@@ -136,11 +145,14 @@ def test_given_targets_and_opinions_are_marked(write_run):
     rows = rows_of(way_of([run]), [run.checkpoint])
     assert rows[0].marks == [(0, 1, "target")]
     assert rows[0].asked == "a"
+    questions = questions_of(way_of([run]), [run.checkpoint])
+    assert questions["a b c"][0] == {"text": "a b c", "target": "a", "target_start": 0, "target_end": 1}
     (run,) = [read_run(write_run("b", "generation", {1: 1.0}), "b")]
     rows = rows_of(way_of([run]), [run.checkpoint])
     assert rows[0].marks == [(0, 1, "target"), (4, 5, "opinion")]
     assert rows[0].asked == "a · c"
     assert rows[0].answers[0].score == pytest.approx(0.75)
+    assert questions_of(way_of([run]), [run.checkpoint])["a b c"] == [{"text": "a b c"}] * 40
 
 
 def test_pieces_of_marks_that_overlap():

@@ -11,7 +11,7 @@ import pytest
 
 from absa.comparison.answers import WAYS
 from absa.comparison.runs import answers_of, read_run, way_of
-from absa.comparison.scores import difference_cells, markdown, paired_difference, score_cells, scores_of
+from absa.comparison.scores import difference_cells, paired_difference, score_cells, scores_of, table
 from absa.metrics.alsc import alsc_scores
 from absa.metrics.aspect_polarity import aspect_polarity_scores
 from absa.metrics.custom_absa import absa_scores
@@ -123,8 +123,6 @@ def test_scores_of_runs_and_their_differences(write_run):
     assert difference_cells(scored[1], scored[0])["f1"].startswith(f"{100 * scored[1].differences['f1']:+.1f} [-")
 
 
-def test_tables_in_markdown():
-    assert (
-        markdown([{"%": "a", "f1": "1"}, {"%": "b", "f1": "2"}]) == "| % | f1 |\n| --- | --- |\n| a | 1 |\n| b | 2 |\n"
-    )
-    assert markdown([]) == ""
+def test_tables_in_table():
+    assert table([{"%": "a", "f1": "1"}, {"%": "b", "f1": "2"}]) == "| % | f1 |\n| --- | --- |\n| a | 1 |\n| b | 2 |\n"
+    assert table([]) == ""

@@ -40,7 +40,7 @@ def test_sizes(tiny_classifier: Path, write_run):
     runs = [write_run(name, "classification", {1: 0.9}) for name in ("a", "b", "c")]
     for file in tiny_classifier.iterdir():
         (runs[0] / "seed-1" / file.name).write_bytes(file.read_bytes())
-    own = {"parameters": 22_700_000, "texts_per_second": 12.34, "megabytes": 91.2}
+    own = {"parameters": 22_700_000, "megabytes": 91.2}
     (runs[1] / "seed-1" / "results.json").write_text(json.dumps({"size": own}))
     questions = {"LOCATION1 is dear": [QUESTION]}
     cells = speed.size_cells([read_run(run, run.name) for run in runs], questions, 5, "cpu")
@@ -48,7 +48,7 @@ def test_sizes(tiny_classifier: Path, write_run):
     assert speed.megabytes(tiny_classifier) >= weights / 1e6
     assert float(cells[0]["texts/s"].split(" ± ")[0]) > 0
     assert int(cells[0]["parameters"].replace(",", "")) * 4 == pytest.approx(weights, rel=0.2)
-    assert cells[1] == {"parameters": "22,700,000", "texts/s": "12.3*", "MB": "91"}
+    assert cells[1] == {"parameters": "22,700,000", "texts/s": "", "MB": "91"}
     assert cells[2] == dict.fromkeys(speed.SIZES, ""), "it has no model"
     cells = speed.size_cells([read_run(runs[0], "a")], {}, 0, "cpu")
     assert cells[0]["texts/s"] == ""
