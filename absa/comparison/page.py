@@ -105,7 +105,7 @@ def compare(arguments: ComparisonArguments) -> Comparison:
         "Differences: in points, over the seeds that both runs have; ± standard error over trainings, bold where "
         "trainings that differ by chance alone would differ less in 95 % of the cases.",
     ]
-    if questions:
+    if any(size["texts/s"] for size in sizes):
         asked = min(arguments.texts, len(questions))
         notes.append(
             f"texts/s: {asked:,} test texts with all that is asked about them, the models in turn, median of {ROUNDS} "

@@ -78,11 +78,11 @@ def _scores_of(
     bounds = with_bounds(lambda index: mean_figures(seeds, index), seeds[0].ids, resamples, seed=0)
     kept, whole = [name for name in names if name in bounds], np.arange(len(seeds[0].ids))
     figures = {seed: mean_figures([answers], whole) for seed, answers in run.items()}
-    shared, differences = sorted(first.keys() & run.keys()), None
+    shared, from_first = sorted(first.keys() & run.keys()), None
     if shared and run is not first:
         pair = ([one[seed] for seed in shared] for one in (run, first))
-        differences = paired_difference(*pair, resamples)
-    return Scores(pd.DataFrame.from_dict(figures, orient="index")[kept], bounds, shared, differences)
+        from_first = paired_difference(*pair, resamples)
+    return Scores(pd.DataFrame.from_dict(figures, orient="index")[kept], bounds, shared, from_first)
 
 
 def score_cells(scores: Scores) -> dict[str, str]:
