@@ -49,7 +49,8 @@ def check_same(name: str, answers: Answers, first_name: str, first: Answers):
     """
     if answers.keys != first.keys:
         for one, other, lacking in ((answers, first, first_name), (first, answers, name)):
-            if extra := [key for key in one.keys if key not in set(other.keys)]:
+            known = set(other.keys)
+            if extra := [key for key in one.keys if key not in known]:
                 raise ValueError(
                     f"{name} and {first_name} are about other test rows: {lacking} lacks {len(extra)} of "
                     f"{len(one.keys)}, first {shorten(str(extra[0]))}; compare runs on one data set"
