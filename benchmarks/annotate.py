@@ -29,8 +29,9 @@ from absa.commands import parse
 from absa.opinions import to_table
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from absa.predict import Predictor, load
+from absa.timing import where
 from datasets_scripts import load_absa_dataset
-from timing import Threads, print_table, where
+from timing import Threads, print_table
 
 ROOT = Path(__file__).resolve().parents[1]
 TOLERANCE = 1e-5

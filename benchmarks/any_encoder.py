@@ -14,8 +14,9 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from absa.commands import parse
+from absa.timing import medians, where
 from modeling_qacg_bert import CGConfig, QACGConfig
-from timing import SIZES, Threads, inference, make_batch, medians, print_table, training_step, where
+from timing import SIZES, Threads, inference, make_batch, print_table, training_step
 
 ENCODERS = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "modernbert", "mpnet", "deberta-v2")
 OF_DISTILBERT = {"hidden_size": "dim", "num_hidden_layers": "n_layers", "num_attention_heads": "n_heads"}

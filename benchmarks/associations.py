@@ -14,8 +14,9 @@ from functools import partial
 import torch
 
 from absa.commands import parse
+from absa.timing import medians, where
 from modeling_af_lstm.associations_af_lstm import ASSOCIATIONS
-from timing import Threads, medians, print_table, where
+from timing import Threads, print_table
 
 TOLERANCE = 1e-5  # of the largest number
 

@@ -15,8 +15,9 @@ from functools import partial
 import torch
 
 from absa.commands import parse
+from absa.timing import medians
 from modeling_qacg_bert.attention_qacg_bert import QUASI_ATTENTION, quasi_attention_eager
-from timing import medians, peak_megabytes, print_table
+from timing import peak_megabytes, print_table
 
 NUM_HEADS, HEAD_SIZE = 12, 64
 DROPOUT = 0.1

@@ -11,7 +11,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from absa.commands import parse
-from timing import SIZES, Threads, inference, make_batch, make_model, medians, print_table, training_step, where
+from absa.timing import medians, where
+from timing import SIZES, Threads, inference, make_batch, make_model, print_table, training_step
 
 
 @dataclass

@@ -18,9 +18,10 @@ from transformers import DataCollatorWithPadding
 
 from absa.calibration import cross_entropy
 from absa.tasks.classification import Classification
+from absa.timing import where
 from absa.training.arguments import parse_arguments
 from absa.training.run import train_one
-from timing import print_table, where
+from timing import print_table
 
 PADDED_TO = 128
 EPOCH = ("--num_train_epochs=1", "--r_drop=false", f"--max_length={PADDED_TO}")

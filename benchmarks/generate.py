@@ -28,13 +28,14 @@ from absa.models import load_classifier
 from absa.tasks.arguments import GenerationArguments
 from absa.tasks.collating import NO_LABEL, CollatorOfSequences
 from absa.tasks.generation import Generation
+from absa.timing import cpu_seconds, medians, where
 from absa.training.evaluation import check_labels
 from modeling_generative_absa import PointerABSAConfig, PointerForABSA
 from modeling_generative_absa.grammar_generative_absa import END
 from modeling_generative_absa.text_generative_absa import TextFormat, WordTuple
 from modeling_global_context import GlobalContextConfig, GlobalContextForTokenClassification
 from tagging import HEADS, tags
-from timing import Threads, cpu_seconds, medians, print_table, training_step, where
+from timing import Threads, print_table, training_step
 
 DECODINGS = {
     "greedy": {},

@@ -26,9 +26,10 @@ from transformers.utils.logging import disable_progress_bar
 import attention  # from benchmarks/
 import step
 from absa.commands import parse, reason
+from absa.timing import where
 from modeling_qacg_bert.attention_qacg_bert import QUASI_ATTENTION
 from modeling_qacg_bert.triton_qacg_bert import is_available
-from timing import make_batch, make_model, print_table, where
+from timing import make_batch, make_model, print_table
 
 ROOT = Path(__file__).resolve().parents[1]
 

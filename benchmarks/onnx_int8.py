@@ -22,7 +22,8 @@ from absa.models import load_classifier
 from absa.onnx import export, quantise, session
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.classification import Classification
-from timing import OnSentiHood, print_table, where
+from absa.timing import where
+from timing import OnSentiHood, print_table
 
 BATCH_SIZE = 32
 Batch = dict[str, torch.Tensor]

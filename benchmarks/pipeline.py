@@ -13,9 +13,10 @@ import torch
 
 from absa.commands import parse
 from absa.models import load_classifier
+from absa.timing import where
 from datasets_scripts import load_absa_dataset
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
-from timing import OnSentiHood, print_table, where
+from timing import OnSentiHood, print_table
 
 NUM_TEXTS = 1000  # of the test split, from its start
 TOLERANCE = 1e-5

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import absa
 from absa.commands import parse
+from absa.comparison.speed import megabytes
+from absa.timing import cpu_seconds, medians, where
 from datasets_scripts import load_absa_dataset
-from timing import Threads, cpu_seconds, medians, print_table, where
+from timing import Threads, print_table
 
-FILES = ("*.safetensors", "tokenizer*", "vocab*")
 ASPECTS = ("food", "service", "price", "ambience", "waiting time", "noise at night", "parking", "size of portions")
 
 
@@ -57,14 +58,13 @@ def rows_of(arguments: BenchmarkArguments) -> Iterator[dict]:
         first, _ = next(iter(times.values()))
         for name, pipe in pipes.items():
             parameters = list(pipe.model.parameters())
-            files = {file for pattern in FILES for file in Path(name).glob(pattern)}
             median, half = times[name]
             yield {
                 "questions": f"{number}: {what}",
                 "checkpoint": name,
                 "trained parameters": sum(weights.numel() for weights in parameters if weights.requires_grad),
                 "all": sum(weights.numel() for weights in parameters),
-                "MB": f"{sum(file.stat().st_size for file in files) / 1e6:.0f}",
+                "MB": f"{megabytes(Path(name)):.0f}",
                 "s": f"{median:.2f} ± {half:.2f}",
                 "questions a second": f"{number / median:.0f}",
                 "to the first": f"{first / median:.2f} ± {first / median * half / median:.2f}",

@@ -15,6 +15,7 @@ import torch
 
 from absa.commands import parse
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
+from absa.timing import medians, where
 from timing import (
     MODELS,
     SIZES,
@@ -22,11 +23,9 @@ from timing import (
     inference,
     make_batch,
     make_model,
-    medians,
     peak_megabytes,
     print_table,
     training_step,
-    where,
 )
 
 

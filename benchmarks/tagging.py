@@ -19,9 +19,10 @@ import torch
 from transformers import BertConfig
 
 from absa.commands import parse
+from absa.timing import medians, where
 from modeling_global_context import GlobalContextConfig, GlobalContextForTokenClassification
 from modeling_global_context.crf_global_context import IGNORED
-from timing import SIZES, Threads, inference, medians, print_table, training_step, where
+from timing import SIZES, Threads, inference, print_table, training_step
 
 HEADS = {
     "BiLSTM": {"interaction": "none"},

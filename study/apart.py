@@ -15,9 +15,9 @@ import torch
 from safetensors import safe_open
 
 from absa.commands import parse
+from absa.comparison.answers import groups_of, read_rows
 from absa.metrics.aspect_groups import NONE, Groups
 from absa.metrics.sentihood import ASPECTS, LABELS
-from compare import read_groups
 from results import GridArguments, look_at_trained
 
 
@@ -47,7 +47,7 @@ def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     """Of a checkpoint: for each pair of aspects `distance`, and how often the right and the other one are found."""
     with safe_open(checkpoint / "model.safetensors", framework="pt") as weights:
         distances = relative_distances(weights.get_tensor("bert.context_embeddings.weight"), len(ASPECTS))
-    groups = read_groups(checkpoint / "validation_probabilities.parquet", ASPECTS, LABELS)
+    groups = groups_of(read_rows(checkpoint, "validation"), ASPECTS, LABELS)
     looked = {}
     for (first, second), distance in distances.items():
         right, other = taken_for_another(groups, first, second)

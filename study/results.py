@@ -1,7 +1,7 @@
 """What the study has found: `results.jsonl` has a line a run, `analyses.json` what was found in the runs of a grid.
 
-`analyses.json` holds {analysis: {grid: {label of a run: found}}}; each analysis is a script of its name, but for
-`paired`, which is by `compare.py` and holds what was found of a run by the label of each other one.
+`analyses.json` holds {analysis: {grid: {label of a run: found}}}; each analysis is a script of its name. `paired` has
+what was found of a run by the label of each other one.
 """
 
 import json

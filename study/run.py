@@ -156,7 +156,7 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
         "train_runtime_s": None if None in times else sum(times),
         "best_step": {part: training["best_step"] for part, training in parts.items()},
         "curve": {part: curve(training["log"]) for part, training in parts.items()},
-        # Intervals of one run say little beside deviations over seeds, and `compare.py`.
+        # Intervals of one run say little beside deviations over seeds, and `paired.py`.
         **{
             split: {name: score for name, score in result[split].items() if not name.endswith(("_low", "_high"))}
             for split in ("validation", "test")

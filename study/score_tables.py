@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.stats import t
 
 from absa.ablation import OTHER_ANSWERS
+from absa.comparison.scores import differences, table
 from absa.training.results import mean_and_std, percent
 from grids import Grid, run_name
 from results import read_analysis
@@ -89,35 +90,6 @@ def percents(scores: pd.DataFrame) -> list[str]:
     return [percent(scores[name].tolist()) for name in scores]
 
 
-def differences(minuend: pd.DataFrame, subtrahend: pd.DataFrame, bounds: Mapping[str, float] | None) -> list[str]:
-    """A cell for each score of one run minus that of another, in points, means over as many seeds.
-
-    [interval] over sentences, if that was found, and ± the standard error over trainings, √(s₁²/seeds + s₂²/seeds); in
-    bold beyond the 95% of Student's t for trainings that differ by chance alone (equal variances).
-    """
-    seeds, cells = len(minuend), []
-    for name in minuend:
-        points = minuend[name].mean(skipna=False) - subtrahend[name].mean(skipna=False)
-        if np.isnan(points):
-            cells.append("undefined")
-            continue
-        cell = f"{100 * points:+.1f}"
-        if bounds is not None:
-            cell += f" [{100 * bounds[f'{name}_low']:+.1f}, {100 * bounds[f'{name}_high']:+.1f}]"
-        if seeds > 1:
-            error = np.sqrt((minuend[name].var() + subtrahend[name].var()) / seeds)
-            cell += f" ± {100 * error:.1f}"
-            cell = f"**{cell}**" if abs(points) > error * t.ppf(0.975, 2 * seeds - 2) else cell
-        cells.append(cell)
-    return cells
-
-
-def table(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table in Markdown from rows of heading -> cell."""
-    lines = [rows[0], ["---"] * len(rows[0]), *(row.values() for row in rows)] if rows else []
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def scores_table(grid: Grid, results: Results) -> str:
     """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
     heading, num_scores = f"{grid.title}, %", len(MAIN_SCORES[grid.scored_as])
@@ -172,7 +144,7 @@ def oracle_table(grid: Grid, results: Results) -> str:
 
 
 def paired_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
-    """The differences of the pairs that `compare.py` has compared.
+    """The differences of the pairs that `paired.py` has compared.
 
     Raises:
         KeyError: if a seed that was compared has no results.

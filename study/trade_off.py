@@ -10,9 +10,9 @@ import warnings
 from pathlib import Path
 
 from absa.commands import parse
+from absa.comparison.answers import groups_of, read_rows
 from absa.metrics.aspect_groups import NONE, Groups
 from absa.metrics.sentihood import ASPECTS, LABELS, DegenerateScoreWarning, figures_of_groups
-from compare import read_groups
 from results import GridArguments, look_at_trained
 
 FACTORS = {"1": 1.0, "1/2": 1 / 2, "1/4": 1 / 4, "1/8": 1 / 8}
@@ -32,7 +32,7 @@ def scores_at(groups: Groups, factor: float) -> dict[str, float]:
 
 def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     """The scores on the test split at each factor."""
-    groups = read_groups(checkpoint / "test_probabilities.parquet", ASPECTS, LABELS)
+    groups = groups_of(read_rows(checkpoint), ASPECTS, LABELS)
     return {name: scores_at(groups, factor) for name, factor in FACTORS.items()}
 
 

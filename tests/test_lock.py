@@ -7,6 +7,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
+NOT_LOCKED = ("docs", "setfit")  # the tools that build the site, and the library of a baseline of the study
 
 
 def versions(file: str, at_least: int = 80) -> dict[str, str]:
@@ -28,10 +29,10 @@ def test_every_package_has_hashes_of_its_files():
 
 def requirements() -> dict[str, Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
     lines = [
         *project["dependencies"],
-        # The tools that build the site run nothing of the project, and are not locked.
-        *(line for name, extra in project["optional-dependencies"].items() if name != "docs" for line in extra),
+        *(line for name, extra in extras.items() if name not in NOT_LOCKED for line in extra),
     ]
     named = {requirement.name: requirement for requirement in map(Requirement, lines)}
     return {re.sub(r"[._-]+", "-", name).lower(): named[name] for name in named.keys() - {project["name"]}}

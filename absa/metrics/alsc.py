@@ -1,6 +1,6 @@
 """The label of given targets, where a model answers with a label or with nothing: accuracy and F1."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from absa.metrics.ratios import DegenerateScoreWarning, label_f1s, macro_f1, und
 from absa.metrics.rows import check_label_names, shorten
 from absa.metrics.tuple_rows import check_sides, checked_tuples
 
-__all__ = ["LABELS", "DegenerateScoreWarning", "alsc_scores"]
+__all__ = ["LABELS", "DegenerateScoreWarning", "alsc_scores", "figures_of_targets"]
 
 LABELS = ("positive", "negative", "neutral")
 
@@ -47,21 +47,38 @@ def alsc_scores(
     Raises:
         ValueError: no targets, other targets than those of gold, or labels that are not among `label_names`.
     """
-    check_label_names(label_names)
-    of_gold = checked_tuples("gold", gold, ("target", "label"))
-    of_predicted = checked_tuples("predicted", predicted, ("target", "label"), optional=("label",))
-    check_sides(of_gold, of_predicted)
-    sentence_of, ids, answers = _targets(of_gold, of_predicted, label_names)
+    sentence_of, ids, answers = _checked(gold, predicted, label_names)
     counts = np.bincount(ids, minlength=len(label_names))
     commonest = np.full_like(ids, counts.argmax())
     return {
         **with_bounds(lambda index: _figures(ids[index], answers[index], label_names), sentence_of, bootstrap, seed),
         "floor_majority_accuracy": float(counts.max() / len(ids)),
         "floor_majority_macro_f1": macro_f1(label_f1s(ids, commonest, len(label_names))),
-        "count_sentences": len(of_gold),
+        "count_sentences": len(gold),
         "count_targets": len(ids),
         **{f"count/{name}": int(count) for name, count in zip(label_names, counts, strict=True)},
     }
+
+
+def figures_of_targets(
+    gold: Sequence[Sequence[dict]], predicted: Sequence[Sequence[dict]], *, label_names: Sequence[str] = LABELS
+) -> Callable[[np.ndarray], dict[str, float]]:
+    """A function of the numbers of targets, sentence by sentence, that gives their figures as `alsc_scores`.
+
+    Raises:
+        ValueError: as `alsc_scores`.
+    """
+    _, ids, answers = _checked(gold, predicted, label_names)
+    return lambda index: _figures(ids[index], answers[index], label_names)
+
+
+def _checked(gold, predicted, label_names: Sequence[str]) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """What `_targets` gives of what `alsc_scores` takes."""
+    check_label_names(label_names)
+    of_gold = checked_tuples("gold", gold, ("target", "label"))
+    of_predicted = checked_tuples("predicted", predicted, ("target", "label"), optional=("label",))
+    check_sides(of_gold, of_predicted)
+    return _targets(of_gold, of_predicted, label_names)
 
 
 def _targets(gold, predicted, label_names: Sequence[str]) -> tuple[list[int], np.ndarray, np.ndarray]:

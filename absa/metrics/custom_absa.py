@@ -1,6 +1,6 @@
 """Figures for aspect-based sentiment analysis on any data: any targets, aspects and labels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -49,6 +49,38 @@ def absa_scores(
     Raises:
         ValueError: no rows, rows or labels that are not as described above, or a `none_label` that is no label.
     """
+    figures_of = figures_of_rows(
+        ids,
+        targets,
+        aspects,
+        labels,
+        probabilities,
+        label_names=label_names,
+        none_label=none_label,
+        by_aspect=by_aspect,
+    )
+    return with_bounds(figures_of, sorted(ids), bootstrap, seed)
+
+
+def figures_of_rows(
+    ids,
+    targets,
+    aspects,
+    labels,
+    probabilities,
+    *,
+    label_names: Sequence[str],
+    none_label: str | None = "none",
+    by_aspect: bool = True,
+) -> Callable[[np.ndarray], dict[str, float]]:
+    """A function of the numbers of rows, which may repeat, that gives their figures as `absa_scores`.
+
+    The rows are numbered in the order of their keys (id, target, aspect). For paired bootstraps, which draw whole
+    sentences: whether a group is right is decided by all of its rows.
+
+    Raises:
+        ValueError: as `absa_scores`.
+    """
     check_label_names(label_names)
     if none_label is not None and not (isinstance(none_label, str) and none_label in list(label_names)):
         raise ValueError(
@@ -83,4 +115,4 @@ def absa_scores(
             figures[f"accuracy/{name}"] = share(f"accuracy/{name}", right[index], here, "the aspect does not occur")
         return figures
 
-    return with_bounds(figures_of, [key[0] for key in rows.keys], bootstrap, seed)
+    return figures_of

@@ -19,10 +19,6 @@ from absa.calibration import calibration_errors, helpful_temperature
 from absa.losses import balanced_loss
 from absa.metrics.aspect_polarity import aspect_polarity_scores
 from absa.metrics.custom_absa import absa_scores
-from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
-from absa.metrics.semeval2014 import semeval2014_scores
-from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
-from absa.metrics.sentihood import sentihood_scores
 from absa.models import takes
 from absa.tasks.absent import with_absent_terms
 from absa.tasks.arguments import ClassificationArguments
@@ -41,6 +37,7 @@ from absa.tasks.rows import (
     names_of,
     write_probabilities,
 )
+from absa.tasks.scoring import LABELS_AND_SCORERS, MAIN_SCORES, SELECT_BY, metric_of
 from absa.tasks.targets import contexts_of, encode_split
 from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
@@ -50,21 +47,6 @@ from modeling_qacg_bert import Contexts, written_text
 logger = logging.getLogger(__name__)
 
 MOST_LABELS, MOST_NAMES = 24, 400  # lines, and characters of names, that are shown of a data set
-SCORERS = {  # labels, scores by name, main scores, and the one that chooses the checkpoint
-    "sentihood": (
-        list(SENTIHOOD_LABELS),
-        sentihood_scores,
-        ["strict_accuracy", "macro_f1", "aspect_auc", "sentiment_accuracy", "sentiment_auc"],
-        "strict_accuracy",
-    ),
-    "semeval2014": (
-        list(SEMEVAL2014_LABELS),
-        semeval2014_scores,
-        ["precision", "recall", "f1", "accuracy_binary", "accuracy_3way", "accuracy_4way"],
-        "f1",
-    ),
-}
-OWN_METRIC = (*SCORERS, "aspect_polarity")  # data sets that have one
 
 
 @dataclass(frozen=True)
@@ -114,8 +96,7 @@ class Classification(Task):
             **held_out if arguments.dataset == "semeval2014" else {},  # whose sentences have a seeded choice of ids
         )
         check_columns(data, arguments, "label")
-        own_metric = arguments.dataset in OWN_METRIC and not arguments.unseen_aspects  # which needs all aspects
-        metric = arguments.metric or (arguments.dataset if own_metric else "absa")
+        metric = metric_of(arguments.dataset, arguments.metric, arguments.unseen_aspects)
         task = make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
         task = task.without_aspects(arguments.unseen_aspects) if arguments.unseen_aspects else task
         return task.with_absent_terms(arguments.absent_terms) if arguments.absent_terms else task
@@ -371,16 +352,15 @@ def make_task(
     if metric == "absa":
         none_label = none_label if none_label in label_names else None
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label)
-        main_scores = ["strict_accuracy", "accuracy", "macro_f1"]
-        return Classification(splits, contexts, label_names, none_label, scorer, main_scores, "macro_f1")
-    if metric == "aspect_polarity":
-        scorer = partial(aspect_polarity_scores, label_names=label_names)
-        main_scores = ["accuracy", "macro_f1", "mixed_accuracy"]
-        return Classification(splits, contexts, label_names, None, scorer, main_scores, "accuracy")
-    expected, scorer, main_scores, select_by = SCORERS[metric]
-    if label_names != expected:
-        raise ValueError(f"metric={metric} scores the labels {expected}, the data has {label_names}: use metric=absa")
-    return Classification(splits, contexts, label_names, none_label, scorer, main_scores, select_by)
+    elif metric == "aspect_polarity":
+        none_label, scorer = None, partial(aspect_polarity_scores, label_names=label_names)
+    else:
+        expected, scorer = LABELS_AND_SCORERS[metric]
+        if label_names != expected:
+            raise ValueError(
+                f"metric={metric} scores the labels {expected}, the data has {label_names}: use metric=absa"
+            )
+    return Classification(splits, contexts, label_names, none_label, scorer, MAIN_SCORES[metric], SELECT_BY[metric])
 
 
 def accuracy(label_names: Sequence[str], ids, targets, aspects, labels, probabilities, bootstrap: int = 0):

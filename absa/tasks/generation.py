@@ -306,8 +306,8 @@ class Generation(Task):
 
     def write_answers(self, folder: Path, split: str, answers: GenerationAnswers):
         """SPLIT_tuples.parquet, a line a row: id, words, subtask, the given target, the gold tuples, the predicted
-        ones, and whether some of the sequence was no tuple."""
-        rows = self.splits[split]
+        ones with the score of each, and whether some of the sequence was no tuple."""
+        rows, ends = self.splits[split], np.cumsum([len(tuples) for tuples in answers.tuples])
         columns = {
             "id": rows["id"],
             "words": rows["words"],
@@ -315,6 +315,7 @@ class Generation(Task):
             "target": pa.array(rows["target"], pa.list_(pa.int32())),
             "tuples": pa.array(rows["tuples"], pa.list_(TUPLE)),
             "predicted": pa.array(answers.tuples, pa.list_(TUPLE)),
+            "scores": np.split(answers.scores(1.0), ends[:-1]),
             "invalid": answers.are_invalid,
         }
         pq.write_table(pa.table(columns), folder / f"{split}_tuples.parquet")

@@ -85,9 +85,9 @@ def hold_out_texts(rows: Rows, fraction: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def write_probabilities(path: Path, rows: Rows, probabilities: np.ndarray, label_names: list[str]):
-    """One line a row: id, target, perhaps its place, aspect, the gold label and `p_<label>` for each label, (rows,
-    labels)."""
+    """One line a row: id, text, target, perhaps its place, aspect, the gold label and `p_<label>` for each label,
+    (rows, labels)."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    columns = {name: rows[name] for name in ("id", "target", *PLACES, "aspect", "label") if name in rows}
+    columns = {name: rows[name] for name in ("id", "text", "target", *PLACES, "aspect", "label") if name in rows}
     columns |= {f"p_{name}": probabilities[:, index] for index, name in enumerate(label_names)}
     pd.DataFrame(columns).to_parquet(path, index=False)

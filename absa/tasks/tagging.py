@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from accelerate import PartialState
 from datasets import Dataset, DatasetDict
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from tokenizers import Regex
 from tokenizers.normalizers import Lowercase
 from tokenizers.pre_tokenizers import Split
@@ -285,10 +285,12 @@ class Tagging(Task):
         options = {"words": rows["tokens"], "train_words": train_words}
         return tagging_scores(rows["tags"], predicted, scheme=self.scheme, bootstrap=bootstrap, **options)
 
-    def _of_sentences(self, split: str, tags: np.ndarray) -> list[list[str]]:
+    def _by_sentence(self, split: str, of_words: np.ndarray) -> list[np.ndarray]:
         lengths = [len(tokens) for tokens in self.splits[split]["tokens"]]
-        sentences = np.split(tags, np.cumsum(lengths)[:-1])
-        return [[self.label_names[tag] for tag in sentence] for sentence in sentences]
+        return np.split(of_words, np.cumsum(lengths)[:-1])
+
+    def _of_sentences(self, split: str, tags: np.ndarray) -> list[list[str]]:
+        return [[self.label_names[tag] for tag in sentence] for sentence in self._by_sentence(split, tags)]
 
     def _well_formed(self, split: str, answers: TagAnswers) -> np.ndarray:
         """The most probable well-formed tags of each sentence, (words,)."""
@@ -326,9 +328,12 @@ class Tagging(Task):
         return results
 
     def write_answers(self, folder: Path, split: str, answers: TagAnswers):
-        """SPLIT_tags.parquet, a line a sentence: id, tokens, the gold tags and the predicted ones."""
+        """SPLIT_tags.parquet, a line a sentence: id, tokens, the gold tags, the predicted ones and the probability of
+        each predicted tag."""
         rows = self.splits[split]
-        predicted = self._of_sentences(split, answers.tags)
-        pd.DataFrame(
-            {"id": rows["id"], "tokens": rows["tokens"], "tags": rows["tags"], "predicted": predicted}
-        ).to_parquet(folder / f"{split}_tags.parquet", index=False)
+        probabilities = softmax(answers.logits, axis=-1)[np.arange(len(answers.tags)), answers.tags]
+        columns = {name: rows[name] for name in ("id", "tokens", "tags")} | {
+            "predicted": self._of_sentences(split, answers.tags),
+            "probabilities": self._by_sentence(split, probabilities),
+        }
+        pd.DataFrame(columns).to_parquet(folder / f"{split}_tags.parquet", index=False)

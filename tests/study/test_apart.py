@@ -9,12 +9,12 @@ import torch
 from safetensors.torch import save_file
 
 import apart
-import compare
+from absa.metrics.aspect_groups import Groups
 from absa.metrics.sentihood import ASPECTS, LABELS
 
 
 def test_shares_and_distances():
-    groups = compare.Groups(
+    groups = Groups(
         ids=["1", "2", "3", "4", "5"],
         # Of the pair 0, 1: both are there in the first, neither in the last. The third column is not asked about.
         gold=np.array([[1, 2, 0], [1, 0, 2], [2, 0, 0], [0, 1, 0], [0, 0, 1]]),

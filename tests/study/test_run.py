@@ -50,7 +50,7 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
     assert control["oracle"] is None
     assert "0 runs to train" in run_here("study/run.py", grid_file, *places)
 
-    printed = run_here("study/compare.py", grid_file, *places, "--resamples", "50")
+    printed = run_here("study/paired.py", grid_file, *places, "--resamples", "50")
     scores = results.read_analysis(tmp_path, "paired", grid)[LABELS[1]]["scores"]
     expected = control["test"]["macro_f1"] - pair["test"]["macro_f1"]
     assert scores["macro_f1"] == pytest.approx(expected, abs=1e-12)
@@ -60,7 +60,7 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
     told = tmp_path / "runs" / names[0] / "seed-1" / "results.json"
     told.write_text(told.read_text().replace('"macro_f1": ', '"macro_f1": 1'))
     with pytest.raises(ValueError, match=r"seed-1 is of another training than its line in results.jsonl"):
-        run_here("study/compare.py", grid_file, *places, "--resamples", "50")
+        run_here("study/paired.py", grid_file, *places, "--resamples", "50")
 
     monkeypatch.setattr(report, "GRIDS", [grid_file])
     document = "\n".join(f"<!-- tiny{end} -->\nold\n<!-- /tiny{end} -->" for end in ("", "_paired", "_oracle"))

@@ -271,6 +271,11 @@ def test_a_run_learns_and_its_model_answers(finished_generator: Path, tiny_aste:
     assert scores == pytest.approx(results["test"], nan_ok=True, abs=1e-6)
     assert f"f1                   {100 * scores['f1']:.1f}" in printed
     written, expected = (pd.read_parquet(folder / "test_tuples.parquet") for folder in (tmp_path / "scores", seed))
+    for of_row, others, tuples in zip(
+        written.pop("scores"), expected.pop("scores"), written["predicted"], strict=True
+    ):
+        assert of_row.tolist() == pytest.approx(others.tolist(), abs=1e-6)
+        assert len(of_row) == len(tuples)
     assert written.to_json() == expected.to_json()
     with pytest.raises(ValueError, match=r"has the labels .*, the data \[\]: give the data .* --subtasks"):
         run_here("examples/evaluate_checkpoint.py", seed, *words, "--subtasks", "ate")

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
 from transformers import AutoTokenizer, BertForTokenClassification, MPNetConfig, MPNetModel
 
 import absa
@@ -106,6 +107,9 @@ def test_gold_answers_score_as_gold(task, arguments, tokenizer, is_sequence: boo
     task.write_answers(tmp_path, "test", answers)
     written = pd.read_parquet(tmp_path / "test_tags.parquet")
     assert [list(tags) for tags in written["predicted"]] == [list(tags) for tags in written["tags"]]
+    probabilities = np.concatenate(written["probabilities"].tolist())
+    expected = softmax(answers.logits, axis=-1)[np.arange(len(answers.tags)), answers.tags]
+    assert probabilities.tolist() == expected.tolist()
 
 
 def test_constrained_tags_are_well_formed(task, arguments, tokenizer):

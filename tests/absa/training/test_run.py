@@ -46,7 +46,7 @@ def test_writes_results_and_probabilities(finished_run):
     assert one["strict_accuracy_low"] <= one["strict_accuracy"] <= one["strict_accuracy_high"]
 
     table = pd.read_parquet(folder / "seed-1" / "test_probabilities.parquet")
-    assert list(table.columns) == ["id", "target", "aspect", "label", *PROBABILITIES]
+    assert list(table.columns) == ["id", "text", "target", "aspect", "label", *PROBABILITIES]
     columns = (table[name].tolist() for name in ("id", "target", "aspect", "label"))
     scores = sentihood_scores(*columns, table[PROBABILITIES].to_numpy())
     assert scores["strict_accuracy"] == pytest.approx(one["strict_accuracy"], abs=1e-12)

@@ -1,0 +1,1 @@
+"""Trained runs of any family, compared on the same test rows."""
