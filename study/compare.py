@@ -70,12 +70,9 @@ def of_classifier(dataset: str, folder: Path) -> Answers:
         figures_of = figures_of_rows(*columns, probabilities.to_numpy(), label_names=list(probabilities))
         return Answers(rows["id"].tolist(), rows["label"].tolist(), figures_of)
     metric = importlib.import_module(f"absa.metrics.{dataset}")
-    groups = read_groups(file, metric.ASPECTS, metric.LABELS)
-    return Answers(
-        groups.ids,
-        groups.gold.tolist(),
-        lambda index: metric.figures_of_groups(groups.gold[index], groups.probabilities[index]),
-    )
+    ids, *arrays = read_groups(file, metric.ASPECTS, metric.LABELS)
+    gold = arrays[0].tolist()
+    return Answers(ids, gold, lambda index: metric.figures_of_groups(*(array[index] for array in arrays)))
 
 
 def of_tagger(dataset: str, folder: Path) -> Answers:

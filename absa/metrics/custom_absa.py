@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from absa.metrics.bootstrap import with_bounds
+from absa.metrics.mixed_texts import in_mixed_texts, mixed_accuracy
 from absa.metrics.ratios import NO_GOLD, label_f1s, macro_f1, presence_figures, share
 from absa.metrics.rows import check_label_names, numbered, shorten, sorted_rows
 
@@ -32,6 +33,9 @@ def absa_scores(
     - with a `none_label`: `presence_precision`, `presence_recall`, `presence_f1` of the rows that are not none, pooled
       over all rows, and `sentiment_accuracy`: share of the gold rows that are not none for which the most probable of
       the *other* labels is right.
+    - `mixed_accuracy`: `sentiment_accuracy`, or without a `none_label` `accuracy`, on the rows of mixed texts alone. A
+      text is the rows of one id, whatever their target and aspect; it is mixed where gold gives these two or more
+      labels other than the `none_label`. `count_mixed_rows` are those of its rows that have such a label.
 
     Args:
         ids, targets, aspects, labels: (rows,) strings; labels from `label_names`.
@@ -44,7 +48,8 @@ def absa_scores(
         seed: of the resampling.
 
     Returns:
-        Figures by name, between 0 and 1. A figure that the rows do not define is NaN, with a `DegenerateScoreWarning`.
+        Figures by name, between 0 and 1, and a count. A figure that the rows do not define is NaN, with a
+        `DegenerateScoreWarning`.
 
     Raises:
         ValueError: no rows, rows or labels that are not as described above, or a `none_label` that is no label.
@@ -59,8 +64,10 @@ def absa_scores(
     none = None if none_label is None else list(label_names).index(none_label)
     aspects, aspect_of = numbered(aspect for *_, aspect in rows.keys)
     _, group_of = numbered(key[:2] for key in rows.keys)  # of the same id and target
+    ids = [key[0] for key in rows.keys]
+    in_mixed = in_mixed_texts(ids, rows.labels, none)
     predicted = rows.probabilities.argmax(axis=1)
-    right = rows.labels == predicted
+    right = sentiment_right = rows.labels == predicted
     if none is not None:
         present = rows.labels != none
         others = np.delete(np.arange(len(label_names)), none)
@@ -78,9 +85,10 @@ def absa_scores(
             figures |= presence_figures("presence_", present[index], predicted[index] != none)
             name = "sentiment_accuracy"
             figures[name] = share(name, sentiment_right[index], present[index], NO_GOLD)
+        figures |= mixed_accuracy(sentiment_right[index], in_mixed[index])
         for number, name in enumerate(aspects if by_aspect else ()):
             here = aspect_of[index] == number
             figures[f"accuracy/{name}"] = share(f"accuracy/{name}", right[index], here, "the aspect does not occur")
         return figures
 
-    return with_bounds(figures_of, [key[0] for key in rows.keys], bootstrap, seed)
+    return {**with_bounds(figures_of, ids, bootstrap, seed), "count_mixed_rows": int(in_mixed.sum())}
