@@ -3,9 +3,9 @@
     python study/report.py
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
-`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_apart` or
-`_unseen` behind it, or a data set's and a score's for all grids of that data set side by side; what stands outside is
-left as it is.
+`_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_apart`,
+`_unseen` or `_contrast` behind it, or a data set's and a score's for all grids of that data set side by side; what
+stands outside is left as it is.
 """
 
 import re
@@ -64,6 +64,7 @@ MAIN_SCORES = {  # by `Grid.scored_as`
     "alsc": {"accuracy": "accuracy", "macro_f1": "macro-F1", "floor_majority_accuracy": "the commonest label"},
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
+CONTRAST = ("opinions right", "opinions right, two places", "whole sentences right", "false mentions")
 
 
 @dataclass
@@ -301,10 +302,28 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     return table(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")
 
 
+def contrast_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
+    """What `contrast.py` has found of each run, if anything, and the accuracy on the mixed texts of the test split."""
+    rows, mixed = [], "mixed test texts"
+    for label, run in grid.runs.items():
+        looked = analysis.get(label, {})
+        by_seed = [
+            {**looked.get(str(seed), {}), mixed: results[key]["test"].get("mixed_accuracy")}
+            for seed in grid.seeds
+            if (key := (run_name(run), seed)) in results and (str(seed) in looked or not analysis)
+        ]
+        if by_seed:
+            names = (*(CONTRAST if analysis else ()), mixed)
+            cells = {name: percent([one[name] for one in by_seed]) for name in names}
+            rows.append({f"{grid.title}, %": label, "seeds": str(len(by_seed)), **cells})
+    return table(rows) or "Not run.\n"
+
+
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "decoding", "terms", "apart", "unseen")
-    paired, trade_off, decoding, terms, apart, unseen = (read_analysis(results_dir, kind, grid) for kind in kinds)
+    kinds = ("paired", "trade_off", "decoding", "terms", "apart", "unseen", "contrast")
+    found = (read_analysis(results_dir, kind, grid) for kind in kinds)
+    paired, trade_off, decoding, terms, apart, unseen, contrast = found
     return {
         grid.name: scores_table(grid, results),
         f"{grid.name}_oracle": oracle_table(grid, results),
@@ -318,6 +337,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_gradients": gradients_table(terms),
         f"{grid.name}_apart": apart_table(apart),
         f"{grid.name}_unseen": unseen_table(grid, unseen),
+        f"{grid.name}_contrast": contrast_table(grid, results, contrast),
     }
 
 

@@ -97,7 +97,7 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
             assert trained.keys() <= by_name[name].runs.keys()
             for label, of_run in trained.items():
                 test = report.scores_of(by_name[name], label, table, "test")
-                if analysis in ("apart", "trade_off", "decoding", "unseen"):
+                if analysis in ("apart", "trade_off", "decoding", "unseen", "contrast"):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 if analysis == "paired":
                     assert by_name[name].paired[label] == of_run["minus"]
@@ -128,3 +128,17 @@ def test_aspects_that_were_in_no_training():
     assert lines[3] == "| alike |  | 70.0, 50.0 | 70.0, 50.0 |"
     assert lines[-1] == "Not run: seen."
     assert grid.scored_as == "absa"
+
+
+def test_contrast_is_beside_the_mixed_texts_of_the_test_split(tmp_path: Path):
+    grid = grids.Grid("g", "title", "test", [1, 2], {"B": RUNS["bert"], "C": RUNS["cg_bert"]})
+    for seed, mixed in ((1, 0.8), (2, 0.9)):
+        run = {"arguments": RUNS["bert"], "seed": seed, "test": {"mixed_accuracy": mixed}}
+        results.add_result(tmp_path, run)
+    table = results.read_results(tmp_path)
+    assert report.contrast_table(grid, table, {}).splitlines()[2:] == ["| B | 2 | 85.0 (7.1) |"]
+    # Of the first seed alone there is a checkpoint to ask.
+    found = {"B": {"1": {name: share / 10 for share, name in enumerate(report.CONTRAST)}}}
+    lines = report.contrast_table(grid, table, found).splitlines()
+    assert lines[0] == f"| title, % | seeds | {' | '.join(report.CONTRAST)} | mixed test texts |"
+    assert lines[2:] == ["| B | 1 | 0.0 | 10.0 | 20.0 | 30.0 | 80.0 |"]
