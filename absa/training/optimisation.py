@@ -19,10 +19,11 @@ def part_of(name: str, model: PreTrainedModel) -> str:
 
 
 def is_new(name: str, model: PreTrainedModel) -> bool:
-    """Whether the parameter of this name starts from random numbers; of BART or T5 as they are none does."""
-    if model.config.is_encoder_decoder and not hasattr(model.base_model, "backbone"):
-        return False
-    backbone = {"backbone"} if hasattr(model.base_model, "backbone") else BACKBONE
+    """Whether the parameter of this name starts from random numbers."""
+    base_model = model.base_model
+    if type(base_model).__module__.startswith("transformers."):  # pretrained as a whole
+        return base_model is not model and not name.startswith(f"{model.base_model_prefix}.")
+    backbone = {"backbone"} if hasattr(base_model, "backbone") else BACKBONE
     return part_of(name, model) not in backbone or not GUIDANCE.isdisjoint(name.split("."))
 
 
@@ -103,7 +104,7 @@ def reset_pooler(model: PreTrainedModel):
     Raises:
         ValueError: if the model has no pooler.
     """
-    if not hasattr(model.base_model, "pooler"):
+    if getattr(model.base_model, "pooler", None) is None:
         raise ValueError(f"reset_pooler=true, and a {type(model).__name__} has no pooler: leave it out")
     dense = model.base_model.pooler.dense
     nn.init.orthogonal_(dense.weight)
