@@ -32,6 +32,7 @@ from datasets_scripts.subtasks import SUBTASKS
 from grids import read_grid, run_name
 from modeling_global_context import scheme_of
 from results import GridArguments, read_results, write_analysis
+from run import own_scores
 
 
 @dataclass
@@ -61,8 +62,9 @@ def read_groups(file: Path, aspects: Sequence[str], labels: Sequence[str]) -> Gr
 
 
 def of_classifier(dataset: str, folder: Path) -> Answers:
-    """Answers on "sentihood", "semeval2014" or "aspect_polarity"."""
-    file = folder / "test_probabilities.parquet"
+    """Answers on "sentihood", "semeval2014" or "aspect_polarity"; of a mixture those on one of its data sets."""
+    of_mixture = folder / dataset
+    file = (of_mixture if of_mixture.is_dir() else folder) / "test_probabilities.parquet"
     if dataset == "aspect_polarity":
         rows = pd.read_parquet(file)
         probabilities = rows.filter(like="p_").rename(columns=lambda name: name.removeprefix("p_"))
@@ -146,6 +148,7 @@ def main(arguments: CompareArguments):
             continue
         for folder, (name, seed) in zip(chain(*runs), product(names, seeds), strict=True):
             told = json.loads((folder / "results.json").read_text(encoding="utf-8"))["test"]
+            told = own_scores(results[name, seed]["arguments"], told)
             if any(told[score] != kept for score, kept in results[name, seed]["test"].items()):
                 raise ValueError(f"{folder} is of another training than its line in results.jsonl: remove either")
         scores = paired_difference(grid.task, grid.dataset, runs, arguments.resamples)

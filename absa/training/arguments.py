@@ -178,6 +178,13 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
             "twice the time (default: False)."
         },
     )
+    teachers: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "Folders or Hub ids of trained classifiers with the same labels: learn the mean of their "
+            "probabilities for the training rows in place of the labels (default: the labels)."
+        },
+    )
     warmup_steps: float = field(default=0.1, metadata={"help": "Steps, or below 1 their fraction (default: 0.1)."})
     weight_decay: float = field(default=0.01, metadata={"help": "Of all but biases and LayerNorm (default: 0.01)."})
     l2: float | None = field(
