@@ -22,9 +22,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from absa.commands import parse
-from absa.metrics import e2e_absa, tagging
+from absa.metrics import aspect_polarity, custom_absa, e2e_absa, tagging
 from absa.metrics.aspect_groups import Groups, aspect_groups
-from absa.metrics.aspect_polarity import figures_of_rows
 from absa.metrics.bootstrap import with_bounds
 from absa.metrics.ratios import DegenerateScoreWarning
 from absa.metrics.tuple_f1 import figures_of_sentences
@@ -61,32 +60,38 @@ def read_groups(file: Path, aspects: Sequence[str], labels: Sequence[str]) -> Gr
     return aspect_groups({**columns, "probabilities": probabilities}, aspects, labels)
 
 
-def of_classifier(dataset: str, folder: Path) -> Answers:
-    """Answers on "sentihood", "semeval2014" or "aspect_polarity"; of a mixture those on one of its data sets."""
-    of_mixture = folder / dataset
+def of_classifier(scored_as: str, folder: Path) -> Answers:
+    """Answers scored as "sentihood", "semeval2014", "aspect_polarity" or "absa"; of a mixture on the data set of that
+    name."""
+    of_mixture = folder / scored_as
     file = (of_mixture if of_mixture.is_dir() else folder) / "test_probabilities.parquet"
-    if dataset == "aspect_polarity":
-        rows = pd.read_parquet(file)
+    if scored_as in ("aspect_polarity", "absa"):
+        rows = pd.read_parquet(file).sort_values(["id", "target", "aspect"], kind="stable")
         probabilities = rows.filter(like="p_").rename(columns=lambda name: name.removeprefix("p_"))
         columns = [rows[name].tolist() for name in ("id", "target", "aspect", "label")]
-        figures_of = figures_of_rows(*columns, probabilities.to_numpy(), label_names=list(probabilities))
-        return Answers(rows["id"].tolist(), rows["label"].tolist(), figures_of)
-    metric = importlib.import_module(f"absa.metrics.{dataset}")
+        options = {"label_names": list(probabilities)}
+        if scored_as == "aspect_polarity":
+            figures_of = aspect_polarity.figures_of_rows(*columns, probabilities.to_numpy(), **options)
+        else:
+            options["none_label"] = "none" if "none" in probabilities else None
+            figures_of = custom_absa.figures_of_rows(*columns, probabilities.to_numpy(), **options)
+        return Answers(columns[0], columns[-1], figures_of)
+    metric = importlib.import_module(f"absa.metrics.{scored_as}")
     ids, *arrays = read_groups(file, metric.ASPECTS, metric.LABELS)
     gold = arrays[0].tolist()
     return Answers(ids, gold, lambda index: metric.figures_of_groups(*(array[index] for array in arrays)))
 
 
-def of_tagger(dataset: str, folder: Path) -> Answers:
+def of_tagger(scored_as: str, folder: Path) -> Answers:
     """The tags of each sentence."""
     rows = pd.read_parquet(folder / "test_tags.parquet")
     gold, predicted = ([list(tags) for tags in rows[name]] for name in ("tags", "predicted"))
     scheme = scheme_of(sorted({tag for tags in gold for tag in tags}))
-    metric = e2e_absa if dataset == "e2e_absa" else tagging
+    metric = e2e_absa if scored_as == "e2e_absa" else tagging
     return Answers(rows["id"].tolist(), gold, metric.figures_of_sentences(gold, predicted, scheme=scheme))
 
 
-def of_generator(dataset: str, folder: Path) -> Answers:
+def of_generator(scored_as: str, folder: Path) -> Answers:
     """The tuples of each sentence, of a model of one subtask that finds targets itself."""
     rows = pq.read_table(folder / "test_tuples.parquet").to_pydict()
     gold, predicted = rows["tuples"], rows["predicted"]
@@ -98,12 +103,12 @@ def of_generator(dataset: str, folder: Path) -> Answers:
 ANSWERS = {"classification": of_classifier, "tagging": of_tagger, "generation": of_generator}
 
 
-def paired_difference(task: str, dataset: str, runs: Sequence[Sequence[Path]], resamples: int) -> dict[str, float]:
+def paired_difference(task: str, scored_as: str, runs: Sequence[Sequence[Path]], resamples: int) -> dict[str, float]:
     """Mean score of the first run over its seeds minus that of the second, with 95% intervals.
 
     Args:
         task: "classification" or "tagging".
-        dataset: that all are trained on.
+        scored_as: how, see `Grid.scored_as`.
         runs: of both, the folder of each seed.
         resamples: of the sentences.
     Returns:
@@ -111,7 +116,7 @@ def paired_difference(task: str, dataset: str, runs: Sequence[Sequence[Path]], r
     Raises:
         ValueError: if the answers are about different sentences.
     """
-    first, second = ([ANSWERS[task](dataset, folder) for folder in folders] for folders in runs)
+    first, second = ([ANSWERS[task](scored_as, folder) for folder in folders] for folders in runs)
     for answers, folder in zip([*first, *second], [*runs[0], *runs[1]], strict=True):
         if answers.ids != first[0].ids or answers.gold != first[0].gold:
             raise ValueError(
@@ -151,7 +156,7 @@ def main(arguments: CompareArguments):
             told = own_scores(results[name, seed]["arguments"], told)
             if any(told[score] != kept for score, kept in results[name, seed]["test"].items()):
                 raise ValueError(f"{folder} is of another training than its line in results.jsonl: remove either")
-        scores = paired_difference(grid.task, grid.dataset, runs, arguments.resamples)
+        scores = paired_difference(grid.task, grid.scored_as, runs, arguments.resamples)
         compared[label] |= {"resamples": arguments.resamples, "scores": scores}
         for name in scores:
             if not name.endswith(("_low", "_high")):

@@ -1,13 +1,13 @@
 """Figures for aspect-based sentiment analysis on any data: any targets, aspects and labels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from absa.metrics.bootstrap import with_bounds
 from absa.metrics.mixed_texts import in_mixed_texts, mixed_accuracy
 from absa.metrics.ratios import NO_GOLD, label_f1s, macro_f1, presence_figures, share
-from absa.metrics.rows import check_label_names, numbered, shorten, sorted_rows
+from absa.metrics.rows import Rows, check_label_names, numbered, shorten, sorted_rows
 
 
 def absa_scores(
@@ -54,18 +54,45 @@ def absa_scores(
     Raises:
         ValueError: no rows, rows or labels that are not as described above, or a `none_label` that is no label.
     """
+    rows = _checked(ids, targets, aspects, labels, probabilities, label_names, none_label)
+    figures_of, in_mixed = _figures_of(rows, label_names, none_label, by_aspect)
+    ids = [key[0] for key in rows.keys]
+    return {**with_bounds(figures_of, ids, bootstrap, seed), "count_mixed_rows": int(in_mixed.sum())}
+
+
+def figures_of_rows(
+    ids, targets, aspects, labels, probabilities, *, label_names: Sequence[str], none_label: str | None = "none"
+) -> Callable[[np.ndarray], dict[str, float]]:
+    """A function of the numbers of rows, which may repeat, that gives their figures as `absa_scores`. The rows are
+    numbered in the order of (id, target, aspect).
+
+    For paired bootstraps, which draw whole texts: whether a text is mixed is decided by all of its rows.
+
+    Raises:
+        ValueError: as `absa_scores`.
+    """
+    rows = _checked(ids, targets, aspects, labels, probabilities, label_names, none_label)
+    return _figures_of(rows, label_names, none_label, by_aspect=False)[0]
+
+
+def _checked(ids, targets, aspects, labels, probabilities, label_names, none_label) -> Rows:
     check_label_names(label_names)
     if none_label is not None and not (isinstance(none_label, str) and none_label in list(label_names)):
         raise ValueError(
             f"none_label={shorten(none_label)} is not one of the labels {shorten(list(label_names))}: name the label "
             "of an aspect that is not present, or give None if every row has a sentiment."
         )
-    rows = sorted_rows(ids, targets, aspects, labels, probabilities, label_names)
+    return sorted_rows(ids, targets, aspects, labels, probabilities, label_names)
+
+
+def _figures_of(
+    rows: Rows, label_names: Sequence[str], none_label: str | None, by_aspect: bool
+) -> tuple[Callable[[np.ndarray], dict[str, float]], np.ndarray]:
+    """What gives the figures of rows by their numbers, and which rows are in mixed texts."""
     none = None if none_label is None else list(label_names).index(none_label)
     aspects, aspect_of = numbered(aspect for *_, aspect in rows.keys)
     _, group_of = numbered(key[:2] for key in rows.keys)  # of the same id and target
-    ids = [key[0] for key in rows.keys]
-    in_mixed = in_mixed_texts(ids, rows.labels, none)
+    in_mixed = in_mixed_texts([key[0] for key in rows.keys], rows.labels, none)
     predicted = rows.probabilities.argmax(axis=1)
     right = sentiment_right = rows.labels == predicted
     if none is not None:
@@ -91,4 +118,4 @@ def absa_scores(
             figures[f"accuracy/{name}"] = share(f"accuracy/{name}", right[index], here, "the aspect does not occur")
         return figures
 
-    return {**with_bounds(figures_of, ids, bootstrap, seed), "count_mixed_rows": int(in_mixed.sum())}
+    return figures_of, in_mixed

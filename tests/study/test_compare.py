@@ -12,6 +12,7 @@ import pytest
 
 import compare
 from absa.metrics.aspect_polarity import aspect_polarity_scores
+from absa.metrics.custom_absa import absa_scores
 from absa.metrics.e2e_absa import e2e_absa_scores
 from absa.metrics.sentihood import ASPECTS, LABELS, sentihood_scores
 from absa.metrics.tagging import tagging_scores
@@ -23,8 +24,9 @@ from results import read_analysis, read_results
 
 pytestmark = pytest.mark.filterwarnings("ignore:audit_")  # undefined in small resamples
 SCORES = {
-    "sentihood": (sentihood_scores, list(MAIN_SCORES["sentihood"])),
+    "sentihood": (sentihood_scores, [*MAIN_SCORES["sentihood"], "mixed_accuracy"]),
     "aspect_polarity": (partial(aspect_polarity_scores, label_names=LABELS), list(MAIN_SCORES["aspect_polarity"])),
+    "absa": (partial(absa_scores, label_names=LABELS), [*MAIN_SCORES["absa"], "mixed_accuracy"]),
 }
 NUM_SENTENCES = 40
 ANSWERS = "test_probabilities.parquet"
