@@ -106,6 +106,8 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     recipe = {name: value for name, value in {**recipe, "model_name_or_path": base_model}.items() if value is not None}
     if arguments.get("word_vectors"):
         recipe["word_vectors"] = Path(arguments["word_vectors"]).name  # without the folder on this machine
+    if teachers := arguments.get("teachers"):
+        recipe["teachers"] = [hub_id(teacher) or Path(teacher).name for teacher in teachers]
     return {
         "split": split,
         "protocol": run["protocol"],

@@ -1,4 +1,4 @@
-"""Losses: R-Drop, class weights, and labels that some rows do not have.
+"""Losses: R-Drop, class weights, probabilities in place of labels, and labels that some rows do not have.
 
 R-Drop: each row of training is shown twice, and the two answers are held together (Liang et al., NeurIPS 2021).
 
@@ -38,6 +38,17 @@ def divergence(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     there = nn.functional.kl_div(first, second, reduction="batchmean", log_target=True)
     back = nn.functional.kl_div(second, first, reduction="batchmean", log_target=True)
     return (there + back) / 2
+
+
+def cross_entropy_to(probabilities: torch.Tensor, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of rows to probabilities in place of labels.
+
+    Args:
+        probabilities, logits: (B, labels) or (B, K, labels).
+        labels: (B,) or (B, K), negative where there is none; those rows do not count.
+    """
+    asked = labels >= 0
+    return nn.functional.cross_entropy(logits[asked].float(), probabilities[asked])
 
 
 def among_own_labels(logits: torch.Tensor, label_mask: torch.Tensor) -> torch.Tensor:

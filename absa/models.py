@@ -28,17 +28,17 @@ from transformers.utils.logging import disable_progress_bar, get_verbosity, set_
 
 from absa.commands import reason
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert.configuration_qacg import positions_of
+from modeling_qacg_bert.configuration_qacg_bert import positions_of
 
 logger = logging.getLogger(__name__)
-
+ENCODERS = ("bert", "roberta", "xlm-roberta", "electra", "distilbert", "modernbert", "mpnet", "deberta-v2")
 # Each model_type, and the package whose import registers its classes with the Auto classes.
 FAMILIES = {
     "qacg_bert": "modeling_qacg_bert",
     "cg_bert": "modeling_qacg_bert",
     "qacg": "modeling_qacg_bert",
     "cg": "modeling_qacg_bert",
-    "bert": "transformers",
+    **dict.fromkeys(ENCODERS, "transformers"),
     "bart": "transformers",
     "t5": "transformers",
     "global_context": "modeling_global_context",
@@ -54,7 +54,7 @@ OF_THE_FILE = ("model_type", "architectures", "auto_map", "transformers_version"
 OF_THE_HEAD = ("num_labels", "problem_type", "id2label", "label2id")
 OF_TRANSFORMERS = ("dtype", "is_encoder_decoder", "return_dict", "output_attentions")
 NOT_OVERRIDDEN = {*OF_THE_FILE, *OF_THE_HEAD, *OF_TRANSFORMERS, "encoder_config", "backbone_config"}
-LAYER = re.compile(r"\bencoder\.layer\.(\d+)\.")
+LAYER = re.compile(r"\blayers?\.(\d+)\.")
 
 
 def takes(model: PreTrainedModel | type[PreTrainedModel], name: str) -> bool:
@@ -249,9 +249,10 @@ def fields_of_backbone(
     elif issubclass(config_class, type(backbone_config)):
         fields = {name: value for name, value in backbone_config.to_dict().items() if name not in OF_THE_FILE}
     else:
+        kinds = dict.fromkeys(getattr(kind, "model_type", "") for kind in reversed(config_class.__mro__))
         raise ValueError(
-            f"model_name_or_path={backbone} holds a {backbone_config.model_type}: a {model_type} starts from a bert "
-            f"or a {model_type}"
+            f"model_name_or_path={backbone} holds a {backbone_config.model_type}: a {model_type} starts from a "
+            f"{' or a '.join(filter(None, kinds))}"
         )
     if fields.get("aspects") or fields.get("context_source") == "text":  # trained before
         fields.setdefault("symmetric_targets", False)  # of a baseline that was saved before there were such
@@ -361,8 +362,9 @@ def load_model(
             key for key in found["unexpected_keys"] if (layer := LAYER.search(key)) and int(layer[1]) >= num_layers
         ],
     }
-    remedy = "Give a complete checkpoint, of the same subtasks and labels; "
-    remedy += "config_overrides=num_hidden_layers=N leaves out upper layers"
+    remedy = (
+        "Give a complete one, of the same subtasks and labels; config_overrides=num_hidden_layers=N leaves layers out"
+    )
     refuse_weights(f"model_name_or_path={backbone}", faults, remedy)
     if new := sorted(model.new_weights):
         logger.warning("model_name_or_path=%s lacks %s, which start from random numbers", backbone, ", ".join(new))

@@ -1,7 +1,7 @@
 """ONNX files of a classifier, for batches and texts of any size, and what it takes to ask them without PyTorch.
 
-The inputs are those of the model: `input_ids`, `attention_mask` and `token_type_ids`, (batch, length), and, where the
-model takes them, `context_ids`, (batch,). The output is `logits`, (batch, labels).
+The inputs are those of the model: `input_ids`, `attention_mask` and, where the model takes them, `token_type_ids`,
+(batch, length), and `context_ids`, (batch,). The output is `logits`, (batch, labels).
 """
 
 import json
@@ -20,9 +20,10 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from absa.models import takes
+from absa.models import most_tokens, takes
 from absa.predict import takes_any_words
 from modeling_qacg_bert import Contexts, with_fixed_contexts
+from modeling_qacg_bert.configuration_qacg_bert import positions_of
 from modeling_qacg_bert.processing_qacg_bert import PLACEHOLDER
 
 BATCHES = ((1, 5), (2, 64), (7, 33), (32, 16))  # (batch, length) to compare; none is the one that is traced
@@ -51,7 +52,7 @@ def random_batch(model: PreTrainedModel, batch_size: int, length: int) -> dict[s
     }
     if takes(model, "context_ids"):
         batch["context_ids"] = draw(0, model.config.num_contexts, batch_size)
-    return batch
+    return {name: value for name, value in batch.items() if takes(model, name)}
 
 
 def with_names(
@@ -95,7 +96,7 @@ def quiet():
 
 def export(model: PreTrainedModel, file: Path):
     """Writes a classifier, in eval mode, as one ONNX file."""
-    sizes = torch.export.Dim("batch"), torch.export.Dim("length", max=model.config.max_position_embeddings)
+    sizes = torch.export.Dim("batch"), torch.export.Dim("length", max=positions_of(model.config))
     batch = random_batch(model, 3, 11)
     with quiet(), sdpa_kernel(SDPBackend.MATH):  # what it is made of in the file, where others lay tensors out so too
         torch.onnx.export(
@@ -125,7 +126,7 @@ def largest_difference(model: PreTrainedModel, file: Path) -> float:
     onnx_model = session(file)
     differences = []
     for batch_size, length in BATCHES:
-        batch = random_batch(model, batch_size, min(length, model.config.max_position_embeddings))
+        batch = random_batch(model, batch_size, most_tokens(length, model.config))
         (logits,) = onnx_model.run(["logits"], {name: value.numpy() for name, value in batch.items()})
         differences.append(np.abs(logits - model(**batch).logits.numpy()).max())
     return float(max(differences))
@@ -176,7 +177,7 @@ def write_questions(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, 
     questions = {
         "labels": [config.id2label[number] for number in range(config.num_labels)],
         "temperature": getattr(config, "calibration_temperature", 1.0),
-        "max_length": min(config.max_position_embeddings, tokenizer.model_max_length),
+        "max_length": most_tokens(tokenizer.model_max_length, config),
         "placeholder": PLACEHOLDER.pattern,
         "contexts": asked,
     }

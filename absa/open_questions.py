@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from transformers import Pipeline
 
+from absa.models import most_tokens
 from absa.tasks.rows import choose
 from absa.tasks.targets import encode_rows
 from modeling_generative_absa import AspectOpinionPipeline
@@ -125,7 +126,7 @@ class OpenQuestionPipeline(Pipeline):
         if not questions:
             return []
         config = self.model.config
-        max_length = min(config.max_position_embeddings, self.tokenizer.model_max_length)
+        max_length = most_tokens(self.tokenizer.model_max_length, config)
         columns = {name: [question[name] for question in questions] for name in questions[0]}
         rows = encode_rows(self.tokenizer, config, columns, max_length=max_length, mark_read=True)
         asked = [number for number, is_read in enumerate(rows["target_is_read"]) if is_read]

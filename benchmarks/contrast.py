@@ -8,16 +8,14 @@ place, and of those about two.
 """
 
 import json
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import absa
 from absa.commands import parse
-from absa.models import load_classifier
-from modeling_qacg_bert import AspectSentimentPipeline
+from absa.contrast import ask, counts
 
 FILE = Path(__file__).resolve().parents[1] / "datasets_scripts" / "sample_corpus" / "contrast.json"
-OF = {"opinions right": "opinions", "whole sentences right": "sentences", "false mentions": "unmentioned"}
 
 
 @dataclass
@@ -28,37 +26,15 @@ class ContrastArguments:
     verbose: bool = field(default=False, metadata={"help": "Print what is wrong, too (default: no)."})
 
 
-def score(pipe: AspectSentimentPipeline, sentences: list[dict], verbose: bool) -> Counter:
-    """Asks about each target of a sentence and each aspect, and counts what its opinions confirm."""
-    total = Counter()
-    for sentence, answers in zip(sentences, pipe([s["text"] for s in sentences], return_all=True), strict=True):
-        gold = {(o["target_entity"], o["aspect"]): o["sentiment"].lower() for o in sentence["opinions"]}
-        answered = {(answer["target"], answer["aspect"]): answer["label"] for answer in answers}
-        wrong = {pair: label for pair, label in answered.items() if label != gold.get(pair, "none")}
-        total["opinions"] += len(gold)
-        total["opinions right"] += sum(pair not in wrong for pair in gold)
-        total["sentences"] += 1
-        total["whole sentences right"] += not wrong
-        total["unmentioned"] += len(answered) - len(gold)
-        total["false mentions"] += sum(pair not in gold for pair in wrong)
-        if verbose and wrong:
-            print(sentence["text"])
-            for pair, label in wrong.items():
-                print(f"  {' '.join(pair):<28} {label}, not {gold.get(pair, 'none')}")
-    return total
-
-
 def main(arguments: ContrastArguments):
-    model, tokenizer = load_classifier("model", arguments.model)
-    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
-    groups = {"one place": [], "two places": []}
-    for sentence in json.loads(FILE.read_text(encoding="utf-8")):
-        groups["two places" if "LOCATION2" in sentence["text"] else "one place"].append(sentence)
-    found = {f", {name}": score(pipe, group, arguments.verbose) for name, group in groups.items()}
-    for where, counts in {"": sum(found.values(), Counter()), **found}.items():
-        for name, of in OF.items():
-            share = 100 * counts[name] / counts[of]
-            print(f"{name + where:<34} {counts[name]:>4} of {counts[of]:<4}  {share:5.1f} %")
+    answered = ask(absa.load(arguments.model).pipe, json.loads(FILE.read_text(encoding="utf-8")))
+    for one in answered if arguments.verbose else ():
+        if one.wrong:
+            print(one.text)
+        for pair, label in one.wrong.items():
+            print(f"  {' '.join(pair):<28} {label}, not {one.gold.get(pair, 'none')}")
+    for name, (count, of) in counts(answered).items():
+        print(f"{name:<34} {count:>4} of {of:<4}  {100 * count / of:5.1f} %")
 
 
 if __name__ == "__main__":

@@ -5,18 +5,7 @@ from typing import ClassVar
 from transformers import AutoConfig
 from transformers.configuration_utils import PreTrainedConfig, strict  # huggingface_hub's, as Transformers has it
 
-from .configuration_qacg_bert import ContextFields, QuasiAttentionFields
-
-# Their positions begin behind that of padding.
-BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
-
-
-def positions_of(encoder_config: PreTrainedConfig) -> int | None:
-    """The most tokens that an encoder reads; None where there is no limit."""
-    most = getattr(encoder_config, "max_position_embeddings", None)
-    if most is None or encoder_config.model_type not in BEHIND_PADDING:
-        return most
-    return most - encoder_config.pad_token_id - 1
+from .configuration_qacg_bert import ContextFields, QuasiAttentionFields, positions_of
 
 
 @strict

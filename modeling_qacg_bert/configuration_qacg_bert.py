@@ -3,10 +3,20 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from transformers.configuration_utils import strict  # huggingface_hub's, as Transformers has it
+from transformers.configuration_utils import PreTrainedConfig, strict  # huggingface_hub's, as Transformers has it
 from transformers.models.bert.configuration_bert import BertConfig
 
 DEFAULT_NUM_CONTEXTS = 8  # SentiHood: two targets times four aspects
+# Encoders whose positions begin behind that of padding.
+BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
+
+
+def positions_of(config: PreTrainedConfig) -> int | None:
+    """The most tokens that a model reads; None where there is no limit."""
+    most = getattr(config, "max_position_embeddings", None)
+    if most is None or config.model_type not in BEHIND_PADDING:
+        return most
+    return most - config.pad_token_id - 1
 
 
 @dataclass

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
+from .configuration_qacg_bert import positions_of
 from .encoding_qacg_bert import encode_contexts
 from .processing_qacg_bert import Contexts
 
@@ -166,7 +167,7 @@ def vectors_of(
     model: PreTrainedModel, tokenizer, contexts: Contexts, context_ids: Iterable[int]
 ) -> dict[int, torch.Tensor]:
     """The vector of each of some contexts in words, (H,), with its id; each is computed once."""
-    max_length = min(model.config.max_position_embeddings, tokenizer.model_max_length)
+    max_length = min(positions_of(model.config), tokenizer.model_max_length)
     tokens = encode_contexts(tokenizer, contexts, context_ids, max_length=max_length)
     vectors = {}
     for start in range(0, len(tokens), CONTEXTS_A_BATCH):

@@ -11,6 +11,7 @@ from torch.utils.data import Dataset
 from transformers import Pipeline
 from transformers.utils import logging
 
+from .configuration_qacg_bert import positions_of
 from .contexts_qacg_bert import vectors_of
 from .encoding_qacg_bert import TOKENS, encode, encode_together
 from .names_qacg_bert import OwnNames
@@ -99,6 +100,8 @@ class AspectSentimentPipeline(Pipeline):
         super().__init__(*args, **kwargs)
         self._batch_size = BATCH_SIZE if self._batch_size is None else self._batch_size
         self._none_label = getattr(self.model.config, "none_label", NONE_LABEL)
+        # Others, such as BERT-pair, read their context in the text alone.
+        self._takes_contexts = hasattr(type(self.model.config), "num_contexts")
         self.model.eval()
 
     def _sanitize_parameters(self, **parameters) -> tuple[dict, dict, dict]:
@@ -288,8 +291,7 @@ class AspectSentimentPipeline(Pipeline):
         asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
         contexts = Contexts.from_config(config).including(*asked[1:])
         rows, numbers = self._encode(contexts, *asked)
-        reads_contexts = config.model_type != "bert"  # the baseline reads its context in the text alone
-        if reads_contexts and contexts.is_open:
+        if self._takes_contexts and contexts.is_open:
             vectors = vectors_of(self.model, self.tokenizer, contexts, chain.from_iterable(rows["context_ids"]))
         logits = torch.empty(len(questions), config.num_labels)
         read = [None] * len(questions)  # how far the text of each, None for all of it
@@ -300,7 +302,7 @@ class AspectSentimentPipeline(Pipeline):
         for batch in batches(rows, batch_size):
             inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
             inputs = self.tokenizer.pad(inputs, return_tensors="pt")
-            if reads_contexts:
+            if self._takes_contexts:
                 ids = [rows["context_ids"][row][part] for row, part in batch]
                 name, told = "context_ids", map(torch.tensor, ids)
                 if contexts.is_open:
@@ -323,9 +325,9 @@ class AspectSentimentPipeline(Pipeline):
         A text whose contexts the model reads from their ids alone is one row for all of them, or for all of a target.
         """
         config = self.model.config
-        max_length = min(config.max_position_embeddings, self.tokenizer.model_max_length)
+        max_length = min(positions_of(config), self.tokenizer.model_max_length)
         options = {"max_length": max_length, "mark_read": True}
-        if config.model_type != "bert" and not config.auxiliary_sentence:
+        if self._takes_contexts and not config.auxiliary_sentence:
             return encode_together(self.tokenizer, contexts, *asked, **options)
         rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
         rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]

@@ -7,6 +7,7 @@ from inspect import signature
 import torch
 from transformers import PreTrainedModel
 
+from .configuration_qacg_bert import positions_of
 from .contexts_qacg_bert import vectors_of
 from .encoding_qacg_bert import TOKENS, encode
 from .processing_qacg_bert import Contexts, Origins, Word
@@ -81,7 +82,7 @@ def encode_words(
         targets,
         aspects,
         auxiliary_sentence=config.auxiliary_sentence,
-        max_length=min(config.max_position_embeddings, tokenizer.model_max_length),
+        max_length=min(positions_of(config), tokenizer.model_max_length),
         origins=origins,
     )
     if contexts.is_open and hasattr(model.base_model, "embed_contexts"):
@@ -186,9 +187,9 @@ def _by_word(
 
 @contextmanager
 def _weights_shown(model: PreTrainedModel):
-    """BERT itself gives attention weights on its eager backend only; the other models see to that themselves."""
+    """Transformers' own models give attention weights on their eager backend only; ours see to that themselves."""
     backend = model.config._attn_implementation
-    if model.config.model_type != "bert" or backend == "eager":
+    if hasattr(type(model.config), "num_contexts") or backend == "eager":
         yield
         return
     model.set_attn_implementation("eager")

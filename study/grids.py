@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -23,8 +24,9 @@ class Grid:
         title: of the table.
         split: whose scores the table shows; what is chosen by them must be chosen on "validation".
         seeds: of each run.
-        runs: what each run is called in the table -> its arguments for `run_absa.py`, and `control` for
-            `controls.py`, and `denoising`, those arguments of `denoise.py` that are others.
+        runs: what each run is called in the table -> its arguments for `run_absa.py`; `control` for `controls.py`;
+            `denoising`, those arguments of `denoise.py` that are others; `first`, those of a training on other data,
+            from which it starts. A run with a `mixture` has the scores of the `dataset` in it.
         reported: rows of others' figures, above.
         paired: pairs of runs whose difference gets an interval: a run -> the other one, or several others.
     """
@@ -79,10 +81,19 @@ def run_name(arguments: Mapping) -> str:
         if name == "config_overrides":
             changes += sorted(value.split(","))
         elif isinstance(value, Mapping):
-            changes += [f"{name}.{key}={item}" for key, item in sorted(value.items())]
+            changes += [f"{name}.{key}={written(item)}" for key, item in sorted(value.items())]
         elif name not in UNNAMED and value is not None and value != BUDGET.get(name):
-            changes.append(f"{name}={str(value).lower() if isinstance(value, bool) else value}".replace("/", "--"))
+            changes.append(f"{name}={written(value)}")
     name = ",".join([arguments["model_type"], *changes])
     if len(name.encode()) > LONGEST_NAME:
         name = f"{name[: LONGEST_NAME // 2]},{hashlib.sha256(name.encode()).hexdigest()[:12]}"
     return f"{arguments['dataset']}/{name}"
+
+
+def written(value: Any) -> str:
+    """A value in a name: entries of a list between plus signs, of a mixture's with what each says."""
+    if isinstance(value, list):
+        return "+".join(map(written, value))
+    if isinstance(value, Mapping):
+        return ":".join(map(written, value.values()))
+    return (str(value).lower() if isinstance(value, bool) else str(value)).replace("/", "--")

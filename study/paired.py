@@ -20,6 +20,7 @@ from absa.comparison.answers import WAYS, check_same
 from absa.comparison.scores import paired_difference
 from grids import Grid, read_grid, run_name
 from results import GridArguments, read_analysis, read_results, write_analysis
+from run import own_scores
 
 
 @dataclass
@@ -39,7 +40,10 @@ def difference(grid: Grid, runs: Sequence[Sequence[Path]], resamples: int) -> di
         ValueError: if the answers are about different sentences.
     """
     way = WAYS[grid.task](grid.scored_as)
-    answers = {folder: way.answers(folder) for folder in chain(*runs)}
+    # Of a mixture, those on the data set by which the grid is scored.
+    answers = {
+        folder: way.answers(own if (own := folder / grid.scored_as).is_dir() else folder) for folder in chain(*runs)
+    }
     for folder, of_folder in answers.items():
         check_same(str(folder), of_folder, str(runs[0][0]), answers[runs[0][0]])
     return paired_difference(*([answers[folder] for folder in folders] for folders in runs), resamples)
@@ -64,6 +68,7 @@ def main(arguments: PairedArguments):
             continue
         for folder, (name, seed) in zip(chain(*runs), product(names, seeds), strict=True):
             told = json.loads((folder / "results.json").read_text(encoding="utf-8"))["test"]
+            told = own_scores(results[name, seed]["arguments"], told)
             if any(told[score] != kept for score, kept in results[name, seed]["test"].items()):
                 raise ValueError(f"{folder} is of another training than its line in results.jsonl: remove either")
         scores = difference(grid, runs, arguments.resamples)

@@ -4,8 +4,8 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
 `_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_ablation`,
-`_apart`, `_unseen` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that data set side
-by side, or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
+`_apart`, `_unseen`, `_contrast` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that
+data set side by side, or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
 """
 
 import re
@@ -22,6 +22,7 @@ from score_tables import (
     ablation_table,
     apart_table,
     by_number_table,
+    contrast_table,
     denoising_table,
     differences_table,
     gradients_table,
@@ -55,8 +56,8 @@ class ReportArguments:
 
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "decoding", "terms", "ablation", "apart", "unseen", "found_and_judged")
-    paired, trade_off, decoding, terms, ablation, apart, unseen, found = (
+    kinds = ("paired", "trade_off", "decoding", "terms", "ablation", "apart", "unseen", "contrast", "found_and_judged")
+    paired, trade_off, decoding, terms, ablation, apart, unseen, contrast, found = (
         read_analysis(results_dir, kind, grid) for kind in kinds
     )
     of_decoding = {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
@@ -74,6 +75,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_ablation": ablation_table(grid, ablation),
         f"{grid.name}_apart": apart_table(apart),
         f"{grid.name}_unseen": unseen_table(grid, unseen),
+        f"{grid.name}_contrast": contrast_table(grid, results, contrast),
         f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),
     }
 

@@ -10,6 +10,9 @@ trains that. It needs texts of the domain, which `--texts` names for each `data_
 
     python study/run.py study/grids/aste_14res.yaml --data_dirs aste_v2=DIR \
         --texts 14res=ABSA16_Restaurants_Train_SB1_v2.xml
+
+A run with `first` is trained on other data before, by `run_absa.py` too. Of a mixture `--data_dirs` names the folders
+of its entries by their names.
 """
 
 import json
@@ -30,7 +33,7 @@ from grids import STUDY, read_grid, run_name
 from results import add_result, read_results
 
 ROOT = STUDY.parent
-START = "start"  # folder of a run's, with what denoising has made
+START = "start"  # folder of a run's, with what it starts from where that is trained for it
 SPLITS = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
 
 
@@ -94,26 +97,34 @@ def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
 def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[str]]:
     """What trains a run, one after the other; the errors of `texts_of` come through."""
     words = dict(run)
-    control, denoising = words.pop("control", None), words.pop("denoising", None)
+    control, denoising, first = (words.pop(step, None) for step in ("control", "denoising", "first"))
     data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
-    words |= {
-        "seeds": [seed],
-        "data_dir": data_dirs.get(run["dataset"]),
-        "output_dir": arguments.output_dir / name,
-        "disable_tqdm": True,
-    }
-    scripts = []
+    words |= {"seeds": [seed], "output_dir": arguments.output_dir / name, "disable_tqdm": True}
+    scripts, start = [], words["output_dir"] / START
+    if first is not None:
+        told = {**words, **first, "output_dir": start}
+        scripts.append((["examples/run_absa.py"], {**told, **folders_of(told, data_dirs)}))
+    words |= folders_of(words, data_dirs)
     if denoising is not None:
-        texts, start = arguments.texts_of(name, run["data_config"]), words["output_dir"] / START
+        texts = arguments.texts_of(name, run["data_config"])
         scripts.append((["examples/denoise.py"], {**words, **denoising, "texts": texts, "output_dir": start}))
+    if scripts:
         words["model_name_or_path"] = start / "seed-{seed}"
     scripts.append((["examples/run_absa.py"] if control is None else ["study/controls.py", control], words))
     return [[sys.executable, str(ROOT / script), *rest, *recipe_words(told)] for (script, *rest), told in scripts]
 
 
+def folders_of(words: Mapping, data_dirs: Mapping[str, str]) -> dict:
+    """The folders of a run's data, as `run_absa.py` takes them: of its data set, or of those of its mixture."""
+    if not (entries := words.get("mixture")):
+        return {"data_dir": data_dirs.get(words["dataset"])}
+    names = [entry.get("name", entry["dataset"]) for entry in entries]
+    return {"data_dirs": {name: data_dirs[name] for name in names if name in data_dirs} or None}
+
+
 def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
     """Trains a run and keeps its results; what the run prints is kept beside its checkpoints, but not the weights
-    that denoising has made for it.
+    that it starts from where they were trained for it.
 
     Raises:
         ChildProcessError: if the training fails.
@@ -157,13 +168,19 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
         "best_step": {part: training["best_step"] for part, training in parts.items()},
         "curve": {part: curve(training["log"]) for part, training in parts.items()},
         # Intervals of one run say little beside deviations over seeds, and `paired.py`.
-        **{
-            split: {name: score for name, score in result[split].items() if not name.endswith(("_low", "_high"))}
-            for split in ("validation", "test")
-        },
+        **{split: own_scores(run, result[split]) for split in ("validation", "test")},
         "oracle": result.get("oracle"),
         **({"denoising": denoising_of(folder / START, seed)} if "denoising" in run else {}),
     }
+
+
+def own_scores(run: Mapping, scores: Mapping[str, float]) -> dict[str, float]:
+    """Without intervals; of a mixture those of the run's data set, as its own metric calls them."""
+    kept = {name: score for name, score in scores.items() if not name.endswith(("_low", "_high"))}
+    if "mixture" not in run:
+        return kept
+    prefix = f"{run['dataset']}_"
+    return {name.removeprefix(prefix): score for name, score in kept.items() if name.startswith(prefix)}
 
 
 def denoising_of(folder: Path, seed: int) -> dict:

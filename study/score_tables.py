@@ -53,6 +53,7 @@ MAIN_SCORES = {  # by `Grid.scored_as`
     "alsc": {"accuracy": "accuracy", "macro_f1": "macro-F1", "floor_majority_accuracy": "the commonest label"},
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
+CONTRAST = ("opinions right", "opinions right, two places", "whole sentences right", "false mentions")
 OVERLAP = {  # what is told beside F1 of generators that find spans
     "exact": "exact sentences",
     "target_jaccard": "targets, words",
@@ -336,3 +337,20 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
             rows.append({heading: label, "seeds": "", **{name: cells.get(name, "") for name in list(rows[0])[2:]}})
     not_run = [label for label in grid.runs if label not in analysis]
     return table(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")
+
+
+def contrast_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
+    """What `contrast.py` has found of each run, if anything, and the accuracy on the mixed texts of the test split."""
+    rows, mixed = [], "mixed test texts"
+    for label, run in grid.runs.items():
+        looked = analysis.get(label, {})
+        by_seed = [
+            {**looked.get(str(seed), {}), mixed: results[key]["test"].get("mixed_accuracy")}
+            for seed in grid.seeds
+            if (key := (run_name(run), seed)) in results and (str(seed) in looked or not analysis)
+        ]
+        if by_seed:
+            names = (*(CONTRAST if analysis else ()), mixed)
+            cells = {name: percent([one[name] for one in by_seed]) for name in names}
+            rows.append({f"{grid.title}, %": label, "seeds": str(len(by_seed)), **cells})
+    return table(rows)

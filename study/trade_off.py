@@ -26,7 +26,7 @@ def scores_at(groups: Groups, factor: float) -> dict[str, float]:
     probabilities /= probabilities.sum(axis=-1, keepdims=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DegenerateScoreWarning)  # of other scores
-        figures = figures_of_groups(groups.gold, probabilities)
+        figures = figures_of_groups(groups.gold, probabilities, groups.in_mixed)
     return {name: float(figures[name]) for name in SCORES}
 
 

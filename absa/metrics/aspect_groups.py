@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from absa.metrics.bootstrap import with_bounds
+from absa.metrics.mixed_texts import in_mixed_texts
 from absa.metrics.ratios import presence_figures, roc_auc, share
 from absa.metrics.rows import shorten, sorted_rows
 
@@ -18,6 +19,7 @@ class Groups(NamedTuple):
     ids: list[str]  # (groups,) sentence id of each group
     gold: np.ndarray  # (groups, aspects) int64, index of the gold label
     probabilities: np.ndarray  # (groups, aspects, labels) float64
+    in_mixed: np.ndarray  # (groups, aspects) booleans, see `in_mixed_texts`
 
 
 def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_names: Sequence[str]) -> Groups:
@@ -47,11 +49,9 @@ def aspect_groups(rows: Mapping[str, Any], aspect_names: Sequence[str], label_na
             )
     # Rows are sorted, so each group's aspects come in alphabetical order.
     columns = [sorted(aspect_names).index(aspect) for aspect in aspect_names]
-    return Groups(
-        [sentence for sentence, _ in found],
-        gold.reshape(len(found), -1)[:, columns],
-        probabilities.reshape(len(found), -1, len(label_names))[:, columns],
-    )
+    ids, gold = [sentence for sentence, _ in found], gold.reshape(len(found), -1)[:, columns]
+    probabilities = probabilities.reshape(len(found), -1, len(label_names))[:, columns]
+    return Groups(ids, gold, probabilities, in_mixed_texts(ids, gold, NONE))
 
 
 def audit_by_aspect(
@@ -80,24 +80,24 @@ def audit_by_aspect(
 def scores_of_groups(
     groups: Groups,
     label_names: Sequence[str],
-    figures_of_groups: Callable[[np.ndarray, np.ndarray], dict[str, float]],
+    figures_of_groups: Callable[[np.ndarray, np.ndarray, np.ndarray], dict[str, float]],
     floors: Callable[[np.ndarray], dict[str, float]],
     bootstrap: int,
     seed: int,
 ) -> dict[str, float]:
-    """Figures with intervals, what constant answers reach, and the number of groups and of rows with each gold label.
+    """Figures with intervals, what constant answers reach, and the numbers of groups and rows.
 
     Args:
-        figures_of_groups: figures of `gold` and `probabilities` of some of the groups.
+        figures_of_groups: figures of `gold`, `probabilities` and `in_mixed` of some of the groups.
         floors: figures of constant answers from `gold`.
         bootstrap, seed: see `with_bounds`.
     """
-    figures = with_bounds(
-        lambda index: figures_of_groups(groups.gold[index], groups.probabilities[index]), groups.ids, bootstrap, seed
-    )
+    ids, *arrays = groups
+    figures = with_bounds(lambda index: figures_of_groups(*(array[index] for array in arrays)), ids, bootstrap, seed)
     counts = {
         "count_groups": len(groups.gold),
         "count_groups_without_gold": int((groups.gold == NONE).all(axis=1).sum()),
+        "count_mixed_rows": int(groups.in_mixed.sum()),
         **{f"count_{name}": int((groups.gold == label).sum()) for label, name in enumerate(label_names)},
     }
     return {**figures, **floors(groups.gold), **counts}

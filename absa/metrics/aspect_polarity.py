@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from absa.metrics.bootstrap import with_bounds
-from absa.metrics.ratios import DegenerateScoreWarning, label_f1s, macro_f1, share, undefined
+from absa.metrics.mixed_texts import in_mixed_texts, mixed_accuracy
+from absa.metrics.ratios import DegenerateScoreWarning, label_f1s, macro_f1, undefined
 from absa.metrics.rows import Rows, check_label_names, checked_rows, numbered
 
 __all__ = ["DegenerateScoreWarning", "aspect_polarity_scores", "figures_of_rows"]
@@ -58,7 +59,7 @@ def aspect_polarity_scores(
         ValueError: no rows, or rows or labels that are not as described above.
     """
     rows = _checked(ids, targets, aspects, labels, probabilities, label_names)
-    counts, _ = _label_counts(rows, len(label_names))
+    counts = _label_counts(rows, len(label_names))
     num_rows, of_labels = len(rows.labels), counts.sum(axis=0).tolist()
     return {
         **with_bounds(_figures_of(rows, label_names), [key[0] for key in rows.keys], bootstrap, seed),
@@ -66,7 +67,7 @@ def aspect_polarity_scores(
         "ceiling_sentence_accuracy": float(counts.max(axis=1).sum() / num_rows),
         "count_sentences": len(counts),
         "count_rows": num_rows,
-        "count_mixed_rows": int(counts[_mixed(counts)].sum()),
+        "count_mixed_rows": int(_in_mixed(rows).sum()),
         **{f"count/{name}": count for name, count in zip(label_names, of_labels, strict=True)},
     }
 
@@ -89,32 +90,29 @@ def _checked(ids, targets, aspects, labels, probabilities, label_names) -> Rows:
     return checked_rows(ids, targets, aspects, labels, probabilities, label_names)
 
 
-def _label_counts(rows: Rows, num_labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gold labels of each sentence, (sentences, labels), and the number of the sentence of each row, (rows,)."""
+def _label_counts(rows: Rows, num_labels: int) -> np.ndarray:
+    """Gold labels of each sentence, (sentences, labels)."""
     sentences, sentence_of = numbered(key[0] for key in rows.keys)
     counts = np.zeros((len(sentences), num_labels), dtype=np.int64)
     np.add.at(counts, (sentence_of, rows.labels), 1)
-    return counts, sentence_of
+    return counts
 
 
-def _mixed(counts: np.ndarray) -> np.ndarray:
-    """(sentences,) whether a sentence has more than one gold label."""
-    return (counts > 0).sum(axis=1) > 1
+def _in_mixed(rows: Rows) -> np.ndarray:
+    return in_mixed_texts([key[0] for key in rows.keys], rows.labels)
 
 
 def _figures_of(rows: Rows, label_names: Sequence[str]) -> Callable[[np.ndarray], dict[str, float]]:
-    counts, sentence_of = _label_counts(rows, len(label_names))
-    is_mixed = _mixed(counts)[sentence_of]
+    in_mixed = _in_mixed(rows)
     predicted = rows.probabilities.argmax(axis=1)
     right = rows.labels == predicted
 
     def figures_of(index: np.ndarray) -> dict[str, float]:
         f1s = label_f1s(rows.labels[index], predicted[index], len(label_names))
-        mixed, empty = "mixed_accuracy", "no sentence has two gold labels"
         figures = {
             "accuracy": float(right[index].mean()),
             "macro_f1": macro_f1(f1s),
-            mixed: share(mixed, right[index], is_mixed[index], empty),
+            **mixed_accuracy(right[index], in_mixed[index]),
         }
         for name, f1 in zip(label_names, f1s.tolist(), strict=True):
             absent = "the label occurs neither in gold nor among the predictions"

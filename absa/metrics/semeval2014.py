@@ -3,6 +3,7 @@
 import numpy as np
 
 from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, scores_of_groups
+from absa.metrics.mixed_texts import mixed_accuracy
 from absa.metrics.ratios import DegenerateScoreWarning, presence_figures, ratio, share
 
 __all__ = ["ASPECTS", "LABELS", "DegenerateScoreWarning", "figures_of_groups", "semeval2014_scores"]
@@ -34,7 +35,11 @@ def semeval2014_scores(
       the three without conflict, or positive and negative: share for which the most probable *of these* is the gold
       label. So a prediction outside them is replaced by the best of them.
 
-    Not the literature's: `audit_precision`, `audit_recall`, `audit_f1` (over all sentences), `audit_strict_accuracy`
+    Contrast, which is not the literature's: `mixed_accuracy` is `accuracy_4way` on the rows of mixed texts alone. A
+    text is the rows of one id, here a sentence; it is mixed where gold gives its aspects two or more of the four
+    sentiments. `count_mixed_rows` are those of its rows that are not none.
+
+    Nor are these: `audit_precision`, `audit_recall`, `audit_f1` (over all sentences), `audit_strict_accuracy`
     (share of all sentences with all five labels right), `audit_<aspect>_*`, `floor_*` (what constant answers reach)
     and `count_*`.
 
@@ -46,16 +51,19 @@ def semeval2014_scores(
     return scores_of_groups(groups, LABELS, figures_of_groups, _floors, bootstrap, seed)
 
 
-def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
-    """The figures of arrays as `aspect_groups` makes them: (groups, aspects) and (groups, aspects, labels)."""
+def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray, in_mixed: np.ndarray) -> dict[str, float]:
+    """The figures of arrays as `aspect_groups` makes them: (groups, aspects), but (groups, aspects, labels) of
+    `probabilities`."""
     predicted = probabilities.argmax(axis=-1)
+    sentiment_right = _best_of("accuracy_4way", probabilities) == gold
     present, with_gold = gold != NONE, (gold != NONE).any(axis=1)
     return {
         **presence_figures("", present[with_gold], predicted[with_gold] != NONE),
         **{name: _accuracy_among(name, gold, probabilities) for name in SENTIMENTS},
+        **mixed_accuracy(sentiment_right, in_mixed),
         **presence_figures("audit_", present, predicted != NONE),
         "audit_strict_accuracy": float((gold == predicted).all(axis=1).mean()),
-        **audit_by_aspect(gold, probabilities, _best_of("accuracy_4way", probabilities) == gold, ASPECTS),
+        **audit_by_aspect(gold, probabilities, sentiment_right, ASPECTS),
     }
 
 

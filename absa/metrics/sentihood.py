@@ -3,6 +3,7 @@
 import numpy as np
 
 from absa.metrics.aspect_groups import NONE, aspect_groups, audit_by_aspect, scores_of_groups
+from absa.metrics.mixed_texts import mixed_accuracy
 from absa.metrics.ratios import NO_GOLD, DegenerateScoreWarning, ratio, roc_auc, share, undefined
 
 __all__ = ["ASPECTS", "LABELS", "DegenerateScoreWarning", "figures_of_groups", "sentihood_scores"]
@@ -32,7 +33,11 @@ def sentihood_scores(
       above 0.5, else positive. Where both are 0 the share is taken as 0.5.
     - `sentiment_auc`: mean over aspects of the ROC-AUC of that share, on the same rows.
 
-    Not the literature's: `audit_macro_*` (the same over all groups; 1 where neither gold nor prediction has an
+    Contrast, which is not the literature's: `mixed_accuracy` is `sentiment_accuracy` on the rows of mixed texts alone.
+    A text is the rows of one id, whatever their target and aspect; it is mixed where some are positive in gold, some
+    negative. `count_mixed_rows` are those of its rows that are not none.
+
+    Nor are these: `audit_macro_*` (the same over all groups; 1 where neither gold nor prediction has an
     aspect), `audit_strict_accuracy_with_gold` and `_without_gold` (strict accuracy of the groups with and without a
     gold aspect), `audit_<aspect>_*`, `floor_*` (what constant answers reach) and `count_*`.
 
@@ -54,8 +59,9 @@ def sentihood_scores(
     return scores_of_groups(groups, LABELS, figures_of_groups, _floors, bootstrap, seed)
 
 
-def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
-    """The figures of arrays as `aspect_groups` makes them: (groups, aspects) and (groups, aspects, labels)."""
+def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray, in_mixed: np.ndarray) -> dict[str, float]:
+    """The figures of arrays as `aspect_groups` makes them: (groups, aspects), but (groups, aspects, labels) of
+    `probabilities`."""
     predicted = probabilities.argmax(axis=-1)
     present, with_gold = gold != NONE, (gold != NONE).any(axis=1)
     all_right = (gold == predicted).all(axis=1)
@@ -75,6 +81,7 @@ def figures_of_groups(gold: np.ndarray, probabilities: np.ndarray) -> dict[str, 
         "aspect_auc": _mean_auc("aspect_auc", {a: by_aspect[f"audit_{a}_auc"] for a in ASPECTS}),
         "sentiment_accuracy": share("sentiment_accuracy", sentiment_right, present, NO_GOLD),
         "sentiment_auc": _mean_auc("sentiment_auc", dict(zip(ASPECTS, sentiment_auc.values(), strict=True))),
+        **mixed_accuracy(sentiment_right, in_mixed),
         **_macro_figures("audit_", present, predicted != NONE),
         name_with: share(name_with, all_right, with_gold, NO_GOLD),
         name_without: share(name_without, all_right, ~with_gold, "every group has an aspect in the gold labels"),

@@ -141,8 +141,8 @@ class ClassificationArguments(DataArguments):
             "auxiliary_sentence=false and a model_type with contexts (default: a text with one context)."
         },
     )
-    context_source: str = field(
-        default="id",
+    context_source: str | None = field(
+        default=None,
         metadata={
             "choices": ["id", "text"],
             "help": "Contexts as rows of an embedding, or in words: then any aspect can be asked about (default: id; "
@@ -176,6 +176,7 @@ class ClassificationArguments(DataArguments):
             self._read_mixture()
         elif self.data_dirs is not None:
             raise ValueError(f"data_dirs={quoted(self.data_dirs)} without mixture: one data set has --data_dir")
+        self.context_source = self.context_source or ("id" if self.mixture is None else "text")
         if self.unseen_aspects and self.context_source != "text":
             raise ValueError(
                 f"unseen_aspects={' '.join(self.unseen_aspects)} with context_source=id: a row of an embedding is "
@@ -217,7 +218,7 @@ class ClassificationArguments(DataArguments):
         folders = {entry.name: folders.get(entry.name, entry.data_dir) for entry in entries}
         self.data_dirs = {name: str(folder) for name, folder in folders.items() if folder is not None} or None
         self.mixture = [entry.said for entry in entries]
-        self.dataset, self.context_source = MIXTURE, "text"
+        self.dataset = MIXTURE
 
     @property
     def entries(self) -> "dict[str, MixtureEntry]":
@@ -235,7 +236,7 @@ class MixtureEntry(ClassificationArguments):
         metadata={"help": "How many times as often as it has rows its rows are drawn in an epoch (default: 1)."},
     )
     name: str | None = field(default=None, metadata={"help": "Of its scores and files (default: the data set's)."})
-    context_source: str = "text"
+    context_source: str | None = "text"
 
     def __post_init__(self):
         super().__post_init__()

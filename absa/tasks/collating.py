@@ -16,10 +16,10 @@ class CollatorOfTexts(DataCollatorWithPadding):
     """As `DataCollatorWithPadding`, for rows whose `context_ids` and `labels` are lists.
 
     Both become (B, K) for the longest of these lists. What fills up shorter ones has a context, since the model needs
-    one, and no label.
+    one, and no label. So do `teacher_probabilities`, (B, K, labels).
     """
 
-    fillings: ClassVar[Mapping[str, int]] = {"context_ids": 0, "labels": NO_LABEL}
+    fillings: ClassVar[Mapping[str, int]] = {"context_ids": 0, "labels": NO_LABEL, "teacher_probabilities": 0}
 
     def __call__(self, features: Sequence[Mapping[str, Any]]) -> Mapping[str, torch.Tensor]:
         batch = self.padded([{k: value for k, value in row.items() if k not in self.fillings} for row in features])

@@ -1,4 +1,4 @@
-"""Several data sets at once, with aspects and labels of their own, for a classifier that is asked in words."""
+"""Several data sets at once, with aspects and labels of their own."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -101,20 +101,21 @@ class Mixture(Task):
         """One model.
 
         Raises:
-            ValueError: if it is not told in words what is asked, or not as it will be when it answers.
+            ValueError: if it is not told in words what is asked and is to be, or not as it will be when it answers.
         """
         name, takes_context = model_class.__name__, takes(model_class, "context_ids")
-        if takes_context and not hasattr(model_class.config_class, "context_source"):
+        in_words = arguments.context_source == "text"
+        if in_words and takes_context and not hasattr(model_class.config_class, "context_source"):
             raise ValueError(
-                f"mixture with {name}, which knows its contexts by ids: give a model_type that reads them in words, "
-                "such as bert or qacg_bert"
+                f"mixture with {name}, which knows its contexts by ids: give --context_source id, where all data sets "
+                "name their aspects, or a model_type that reads them in words, such as bert or qacg_bert"
             )
         if not takes_context and not arguments.auxiliary_sentence:
             raise ValueError(
                 f"mixture with {name} and auxiliary_sentence=false: the model would not know what it is asked; give "
                 "--auxiliary_sentence true"
             )
-        if not takes_context and arguments.symmetric_targets:
+        if in_words and not takes_context and arguments.symmetric_targets:
             raise ValueError(f"symmetric_targets=true with mixture and {name}, which is asked any words: leave it out")
         for task in self.tasks.values():
             task.parts(arguments, model_class)  # for its errors
@@ -134,7 +135,7 @@ class Mixture(Task):
             auxiliary_sentence=arguments.auxiliary_sentence,
             symmetric_targets=arguments.symmetric_targets,
             none_label=none_labels[0] if none_labels else None,
-            context_source="text",
+            context_source=arguments.context_source,
         )
 
     on_card = Classification.on_card

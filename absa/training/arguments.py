@@ -50,8 +50,9 @@ class ModelArguments:
         metadata={
             "choices": list(FAMILIES),
             "help": "qacg_bert and cg_bert are the paper's; bert is BERT-pair with auxiliary sentences and "
-            "BERT-single, one model for each context, without; af_lstm, over word vectors, is AF-LSTM and its "
-            "baselines; scalar_mix reads a learned mix of all layers of any encoder.",
+            "BERT-single, one model for each context, without, and roberta, mpnet and so on are the same around other "
+            "encoders; af_lstm, over word vectors, is AF-LSTM and its baselines; scalar_mix reads a learned mix of "
+            "all layers of any encoder.",
         },
     )
     model_name_or_path: str | None = field(
@@ -101,7 +102,8 @@ class ModelArguments:
         # For its error, where the family has no model for the task.
         classifier_of(self.model_type, ARGUMENTS[self.task].auto_class)
         config_class = CONFIG_MAPPING[self.model_type]
-        has_words = hasattr(config_class, "embedding_size")
+        # An encoder's embeddings have a size of their own too (ELECTRA).
+        has_words = hasattr(config_class, "embedding_size") and not hasattr(config_class, "num_hidden_layers")
         if self.word_vectors is None:
             if has_words and "encoder_config" not in config_class.sub_configs:
                 raise ValueError(f"model_type={self.model_type} has no encoder: give --word_vectors, such as {MINILM}")
@@ -174,6 +176,13 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
         metadata={
             "help": "Show each row twice, and add to the loss how far dropout parts the two answers; it takes up to "
             "twice the time (default: False)."
+        },
+    )
+    teachers: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "Folders or Hub ids of trained classifiers with the same labels: learn the mean of their "
+            "probabilities for the training rows in place of the labels (default: the labels)."
         },
     )
     warmup_steps: float = field(default=0.1, metadata={"help": "Steps, or below 1 their fraction (default: 0.1)."})

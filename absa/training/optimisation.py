@@ -19,15 +19,17 @@ def part_of(name: str, model: PreTrainedModel) -> str:
 
 
 def is_new(name: str, model: PreTrainedModel) -> bool:
-    """Whether the parameter of this name starts from random numbers; of BART or T5 as they are none does.
+    """Whether the parameter of this name starts from random numbers.
 
     Those of a pooler do that the backbone's checkpoint lacks, which `load_model` names.
     """
-    if model.config.is_encoder_decoder and not hasattr(model.base_model, "backbone"):
-        return False
-    backbone = {"backbone"} if hasattr(model.base_model, "backbone") else BACKBONE
-    is_of_backbone = part_of(name, model) in backbone and GUIDANCE.isdisjoint(name.split("."))
-    return not is_of_backbone or name in getattr(model, "new_weights", ())
+    base_model = model.base_model
+    if type(base_model).__module__.startswith("transformers."):  # pretrained as a whole
+        is_pretrained = base_model is model or name.startswith(f"{model.base_model_prefix}.")
+    else:
+        backbone = {"backbone"} if hasattr(base_model, "backbone") else BACKBONE
+        is_pretrained = part_of(name, model) in backbone and GUIDANCE.isdisjoint(name.split("."))
+    return not is_pretrained or name in getattr(model, "new_weights", ())
 
 
 def named_by(name: str, model: PreTrainedModel, modules: Iterable[str]) -> str | None:
@@ -107,7 +109,7 @@ def reset_pooler(model: PreTrainedModel):
     Raises:
         ValueError: if the model has no pooler.
     """
-    if not hasattr(model.base_model, "pooler"):
+    if getattr(model.base_model, "pooler", None) is None:
         raise ValueError(f"reset_pooler=true, and a {type(model).__name__} has no pooler: leave it out")
     dense = model.base_model.pooler.dense
     nn.init.orthogonal_(dense.weight)

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
 from absa.tasks.registry import load_task
 from absa.training.arguments import ABSATrainingArguments, Arguments, ModelArguments, parse_arguments
+from absa.training.distillation import check_teachable, with_teachers
 from absa.training.evaluation import check_labels
 from absa.training.optimisation import freeze, reset_pooler
 from absa.training.results import PROTOCOL, summarise, table, write_json
@@ -151,6 +153,9 @@ def train_one(
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
     freeze(model, training_arguments.learning_rates)
     begin(model)
+    if training_arguments.teachers:
+        entries["train"] = with_teachers(entries["train"], task, arguments)
+        training_arguments = replace(training_arguments)  # which sets up its precision anew, after the teachers'
 
     def scores_of(split: str, predictions) -> dict[str, float]:
         with warnings.catch_warnings():
@@ -236,7 +241,7 @@ def refuse_another_run(record: Path, described: Mapping):
     if not record.is_file():
         return
     before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
-    named = {*before, *now} - {"seeds", "data_dir", "data_dirs"}  # the rows have a digest, wherever they lie
+    named = {*before, *now} - {"seeds", "data_dir", "data_dirs", "teachers"}  # have a digest, wherever they lie
     changed = sorted(name for name in named if before.get(name) != now.get(name))
     # What the code that began the run did not know of does nothing where it is off.
     changed = [name for name in changed if name in before or now[name]]
@@ -256,8 +261,19 @@ def digest_of_start(arguments: ModelArguments) -> str | None:
     None where there are none, or each seed has its own; packages and the Hub have versions.
     """
     start = Path(arguments.word_vectors or arguments.model_name_or_path or "package:")
+    return digest_of_files([start] if start.is_file() else start.glob("*.safetensors"))
+
+
+def digest_of_teacher(checkpoint: str) -> str:
+    """SHA-256 of the weights in a folder and of what says how they are asked; the name of a Hub's model."""
+    patterns = ("*.safetensors", "config.json", "tokenizer*")
+    return digest_of_files(chain.from_iterable(map(Path(checkpoint).glob, patterns))) or checkpoint
+
+
+def digest_of_files(files: Iterable[Path]) -> str | None:
+    """SHA-256 of the content of files, in the order of their names; None where there are none."""
     found = hashlib.sha256()
-    for file in (files := [start] if start.is_file() else sorted(start.glob("*.safetensors"))):
+    for file in (files := sorted(files)):
         with file.open("rb") as content:
             found.update(hashlib.file_digest(content, "sha256").digest())
     return found.hexdigest() if files else None
@@ -325,11 +341,15 @@ def main(argv: list[str], prepare: Prepare | None = None, **recorded):
     parts = task.parts(arguments.data, classifier_of(arguments.model.model_type, task.auto_class))
     if arguments.training.oracle and ("test" not in task.splits or len(parts) > 1):
         raise ValueError("oracle=true needs a test split and one model for all contexts (not BERT-single)")
+    if arguments.training.teachers:
+        check_teachable(task, parts.values(), arguments)
     if state.is_main_process:
         print(task.overview(), flush=True)
     output_dir = Path(arguments.training.output_dir)
     described = {**asdict(arguments.model), **asdict(arguments.data), "world_size": arguments.training.world_size}
     digests = {"data_sha256": digest(task.splits), "start_sha256": digest_of_start(arguments.model)}
+    if teachers := arguments.training.teachers:
+        digests["teachers_sha256"] = list(map(digest_of_teacher, teachers))
     run = {**decisive(arguments.training), **described, **digests, **recorded}
 
     def train(seed: int, folder: Path, begin: Callable[[], None]) -> dict:

@@ -15,7 +15,7 @@ from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
-from absa.losses import among_own_labels, divergence, masked_cross_entropy, twice
+from absa.losses import among_own_labels, cross_entropy_to, divergence, masked_cross_entropy, twice
 from absa.training.optimisation import parameter_groups
 from absa.training.sampling import TrainingOrder
 
@@ -204,7 +204,8 @@ class ABSATrainer(Seq2SeqTrainer):
     def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
         """As the Trainer; while it trains with `r_drop`, of the batch shown twice, which has outputs of 2B rows.
 
-        Rows with `dataset_ids` are answered among the labels of their data set.
+        Rows with `dataset_ids` are answered among the labels of their data set; those with `teacher_probabilities`
+        learn these in place of their labels.
         """
         inputs.pop("sentence", None)  # by which answers are written and read
         is_twice = self.args.r_drop and model.training
@@ -216,6 +217,11 @@ class ABSATrainer(Seq2SeqTrainer):
             outputs = model(**shown)
             loss = masked_cross_entropy(outputs["logits"], labels, label_mask)
             outputs["logits"] = among_own_labels(outputs["logits"], label_mask)
+        elif "teacher_probabilities" in shown:
+            shown = dict(shown)
+            probabilities, labels = shown.pop("teacher_probabilities"), shown.pop("labels")
+            outputs = model(**shown)
+            loss = cross_entropy_to(probabilities, outputs["logits"], labels)
         else:
             loss, outputs = super().compute_loss(model, shown, True, num_items_in_batch)
         if is_twice:

@@ -388,10 +388,12 @@ def test_folders_of_this_machine_stay_here(facts, tmp_path: Path):
     assert str(tmp_path) not in run["recipe"]
 
 
-def test_vectors_have_the_name_of_their_file(facts, tmp_path: Path):
-    run = facts(model_name_or_path=None, word_vectors=str(tmp_path / "glove.txt"))
+def test_vectors_and_teachers_have_names_without_folders(facts, tmp_path: Path):
+    teachers = [str(tmp_path / "seed-1"), "alice/teacher"]
+    run = facts(model_name_or_path=None, word_vectors=str(tmp_path / "glove.txt"), teachers=teachers)
     assert run["base_model"] is None
     assert "word_vectors: glove.txt" in run["recipe"]
+    assert yaml.safe_load(run["recipe"])["teachers"] == ["seed-1", "alice/teacher"]
     assert str(tmp_path) not in run["recipe"]
 
 

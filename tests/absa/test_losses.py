@@ -1,4 +1,6 @@
-"""absa/losses.py: R-Drop, and labels that some rows do not have, by the Trainer, against the formulas."""
+"""absa/losses.py: R-Drop, probabilities in place of labels, and labels that some rows do not have, by the Trainer,
+against the formulas.
+"""
 
 from pathlib import Path
 
@@ -7,7 +9,7 @@ import torch
 from torch import nn
 
 from absa import models
-from absa.losses import among_own_labels, divergence, masked_cross_entropy
+from absa.losses import among_own_labels, cross_entropy_to, divergence, masked_cross_entropy
 from absa.training.arguments import ABSATrainingArguments
 from absa.training.trainer import ABSATrainer
 
@@ -137,3 +139,39 @@ def test_the_trainer_takes_data_sets_out_of_a_batch(make_trainer, r_drop: bool):
     torch.testing.assert_close(loss, expected)
     assert outputs.logits.softmax(-1)[~mask].eq(0).all()
     assert batch.keys() == {*BATCH, "dataset_ids"}
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_cross_entropy_to_probabilities(together: bool):
+    generator = torch.Generator().manual_seed(0)
+    shape = (2, 3, 3) if together else (4, 3)
+    logits = torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+    p = torch.randn(shape, generator=generator, dtype=torch.float64).softmax(-1)
+    labels = torch.tensor([[0, 2, -100], [1, -100, -100]]) if together else torch.tensor([0, 2, 1, 1])
+    loss = cross_entropy_to(p.float(), logits, labels)
+    q, asked = logits.detach().softmax(-1), labels >= 0
+    number = int(asked.sum())
+    torch.testing.assert_close(loss.item(), float(-(p * q.log()).sum(-1)[asked].sum() / number), rtol=1e-6, atol=0)
+    loss.backward()
+    expected = (q - p) * asked[..., None] / number  # of a softmax; nothing where there is no label
+    torch.testing.assert_close(logits.grad, expected, rtol=1e-5, atol=1e-7)
+    onehot = nn.functional.one_hot(labels.clamp(min=0), 3).float()
+    plain = nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+    torch.testing.assert_close(cross_entropy_to(onehot, logits, labels), plain.float())
+
+
+@pytest.mark.parametrize("r_drop", [False, True])
+def test_loss_of_a_batch_with_teachers(make_trainer, r_drop: bool):
+    trainer = make_trainer()
+    trainer.args.r_drop = r_drop
+    p = torch.tensor([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]])
+    torch.manual_seed(1)
+    loss = trainer.compute_loss(trainer.model.train(), {**BATCH, "teacher_probabilities": p})
+    torch.manual_seed(1)
+    times = 2 if r_drop else 1
+    shown = {name: torch.cat([value] * times) for name, value in BATCH.items()}
+    logits = trainer.model(**shown).logits
+    expected = -(torch.cat([p] * times) * logits.log_softmax(-1)).sum(-1).mean()
+    if r_drop:
+        expected = expected + divergence(logits, BATCH["labels"])
+    torch.testing.assert_close(loss, expected)

@@ -16,9 +16,10 @@ from absa.metrics.sentihood import ASPECTS, LABELS
 def test_shares_and_distances():
     groups = Groups(
         ids=["1", "2", "3", "4", "5"],
-        # Of the pair 0, 1: both are there in the first, neither in the last. The third column is not asked about.
+        # Of the pair 0, 1: both are there in the first, neither in the last. The third column is not asked about,
         gold=np.array([[1, 2, 0], [1, 0, 2], [2, 0, 0], [0, 1, 0], [0, 0, 1]]),
         probabilities=np.eye(3)[[[1, 0, 0], [2, 0, 0], [1, 1, 0], [1, 0, 0], [1, 1, 1]]],
+        in_mixed=np.zeros((5, 3), dtype=bool),  # nor this
     )
     # One of both is there in the second, third and fourth: found in two, and the other one in two.
     assert apart.taken_for_another(groups, 0, 1) == (pytest.approx(2 / 3), pytest.approx(2 / 3))

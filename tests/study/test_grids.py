@@ -27,6 +27,8 @@ def test_every_run_of_every_grid_can_be_started():
             assert max(len(part.encode()) for part in name.split("/")) <= 255, "a file system takes no more"
             folders[name], started = arguments, dict(arguments)
             started.pop("control", None)
+            if first := started.pop("first", None):
+                arguments_of.parse_arguments(arguments_of.recipe_words({**started, **first}))
             denoised = {**started, **started.pop("denoising", {})}
             denoised.pop("denoising", None)
             arguments_of.parse_all(arguments_of.recipe_words(denoised), DenoisingArguments)
@@ -48,6 +50,10 @@ def test_names_say_what_is_not_as_in_the_budget():
         ({"learning_rates": {"b": 0.1, "a": 0}}, "qacg_bert,learning_rates.a=0,learning_rates.b=0.1"),
         ({"word_vectors": None}, "qacg_bert"),
         ({"model_name_or_path": "some/bert"}, "qacg_bert,model_name_or_path=some--bert"),
+        (
+            {"first": {"mixture": [{"dataset": "a", "weight": 0.5}, {"dataset": "b"}], "r_drop": True}},
+            "qacg_bert,first.mixture=a:0.5+b,first.r_drop=true",
+        ),
     ):
         assert grids.run_name({**budget, **changes}) == f"sentihood/{name}"
 

@@ -126,6 +126,7 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
                     "unseen",
                     "found_and_judged",
                     "by_number",
+                    "contrast",
                 ):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 for minus, compared in of_run.items() if analysis == "paired" else ():
@@ -211,3 +212,17 @@ def test_terms_with_and_without_relative_spread():
     assert "spread of A_quasi [over the mean size of A_quasi] |" in lines[0]
     assert lines[2] == "| old | 0.100, 0.20, 0.300 | 0.40 |"
     assert lines[3] == "| new | 0.100, 0.20, 0.300 [0.500] | 0.40 |"
+
+
+def test_contrast_is_beside_the_mixed_texts_of_the_test_split(tmp_path: Path):
+    grid = grids.Grid("g", "title", "test", [1, 2], {"B": RUNS["bert"], "C": RUNS["cg_bert"]})
+    for seed, mixed in ((1, 0.8), (2, 0.9)):
+        run = {"arguments": RUNS["bert"], "seed": seed, "test": {"mixed_accuracy": mixed}}
+        results.add_result(tmp_path, run)
+    table = results.read_results(tmp_path)
+    assert report.contrast_table(grid, table, {}).splitlines()[2:] == ["| B | 2 | 85.0 (7.1) |"]
+    # Of the first seed alone there is a checkpoint to ask.
+    found = {"B": {"1": {name: share / 10 for share, name in enumerate(score_tables.CONTRAST)}}}
+    lines = report.contrast_table(grid, table, found).splitlines()
+    assert lines[0] == f"| title, % | seeds | {' | '.join(score_tables.CONTRAST)} | mixed test texts |"
+    assert lines[2:] == ["| B | 1 | 0.0 | 10.0 | 20.0 | 30.0 | 80.0 |"]

@@ -118,6 +118,28 @@ def test_a_run_with_denoising_has_two_steps(denoising_file: Path):
     assert first[first.index("--seeds") + 1] == second[second.index("--seeds") + 1] == "2"
 
 
+def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
+    base = {"dataset": "sentihood", "model_type": "bert", "model_name_or_path": "b", "context_source": "text"}
+    entries = [{"dataset": "mams", "data_config": "term_rows", "name": "terms"}, {"dataset": "semeval2014"}]
+    first = {"mixture": entries, "num_train_epochs": 2, "metric_for_best_model": None}
+    grid_run = {**base, "num_train_epochs": 6, "metric_for_best_model": "macro_f1", "first": first}
+    folders = ["sentihood=SH", "terms=M", "semeval2014=S4"]
+    arguments = run.StudyArguments([tmp_path / "x.yaml"], data_dirs=folders, output_dir=Path("out"))
+    before, after = run.commands("dataset/run", 2, grid_run, arguments)
+    start = Path("out/dataset/run/start")
+    assert set(before) - set(after) == {
+        *("--num_train_epochs=2", f"--output_dir={start}", "--model_name_or_path=b"),
+        *(f"--mixture={json.dumps(entries)}", f"--data_dirs={json.dumps({'terms': 'M', 'semeval2014': 'S4'})}"),
+    }
+    assert set(after) - set(before) == {
+        *("--num_train_epochs=6", f"--output_dir={start.parent}", f"--model_name_or_path={start / 'seed-{seed}'}"),
+        *("--data_dir=SH", "--metric_for_best_model=macro_f1"),
+    }
+    scores = {"sentihood_f1": 0.5, "sentihood_f1_low": 0.4, "corpus_f1": 0.1, "mean": 0.3}
+    assert run.own_scores({**base, "mixture": entries}, scores) == {"f1": 0.5}
+    assert run.own_scores(base, {"f1": 0.5, "f1_low": 0.4}) == {"f1": 0.5}
+
+
 def test_texts_of_another_domain_are_none(denoising_file: Path, tmp_path: Path):
     arguments = run.StudyArguments([denoising_file], texts=["14lap=c.xml"], results_dir=tmp_path)
     with pytest.raises(ValueError, match="is denoised: give texts of its domain, --texts 14res=FILE"):

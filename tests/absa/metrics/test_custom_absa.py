@@ -41,6 +41,9 @@ def test_by_hand():
             "presence_recall": 2 / 3,
             "presence_f1": 4 / 6,
             "sentiment_accuracy": 2 / 3,  # battery 1 and price
+            # id 1 has a good battery, right, and a bad price, right among the sentiments; id 2 has one opinion
+            "mixed_accuracy": 2 / 2,
+            "count_mixed_rows": 2,
             "accuracy/battery": 1 / 2,
             "accuracy/price": 0.0,
             "accuracy/screen": 1 / 2,
@@ -51,7 +54,9 @@ def test_by_hand():
     assert absa_scores(**BY_HAND, label_names=LABELS, by_aspect=False) == in_all
     without_none = absa_scores(**BY_HAND, label_names=LABELS, none_label=None)
     of_presence = {"presence_precision", "presence_recall", "presence_f1", "sentiment_accuracy"}
-    assert without_none == {name: score for name, score in scores.items() if name not in of_presence}
+    others = {name: score for name, score in scores.items() if name not in of_presence}
+    # Then none is a label like others: all rows are of texts with several, and two of them are right.
+    assert without_none == {**others, "mixed_accuracy": 2 / 5, "count_mixed_rows": 5}
 
 
 def test_the_none_label_may_stand_anywhere():
@@ -100,7 +105,13 @@ def test_only_none_in_gold():
     with pytest.warns(DegenerateScoreWarning) as caught:
         scores = absa_scores(["1"], [""], ["a"], ["none"], [[1, 0, 0]], label_names=LABELS)
     undefined = {name for name, value in scores.items() if math.isnan(value)}
-    assert undefined == {"presence_precision", "presence_recall", "presence_f1", "sentiment_accuracy"}
+    assert undefined == {
+        "presence_precision",
+        "presence_recall",
+        "presence_f1",
+        "sentiment_accuracy",
+        "mixed_accuracy",
+    }
     assert undefined == {str(warning.message).split(" is NaN")[0] for warning in caught}
 
 

@@ -193,9 +193,8 @@ def test_absa_compute_passes_its_options_on(tmp_path):
         "predictions": [{"id": "1", "target": "", "aspect": "food", "probabilities": [0.3, 0.7]}],
     }
     options = {"none_label": None, "bootstrap": 2, "seed": 3}
-    assert metric.compute(**rows, labels=["good", "bad"], **options) == absa_scores(
-        ["1"], [""], ["food"], ["bad"], [[0.3, 0.7]], label_names=["good", "bad"], **options
-    )
+    plain = absa_scores(["1"], [""], ["food"], ["bad"], [[0.3, 0.7]], label_names=["good", "bad"], **options)
+    assert str(metric.compute(**rows, labels=["good", "bad"], **options)) == str(plain)  # one figure is NaN
     with pytest.raises(ValueError, match="labels=None: name two or more labels"):
         metric.compute(**rows)
 

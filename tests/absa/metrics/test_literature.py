@@ -57,6 +57,7 @@ def test_claims_of_the_card(published, dataset, scores_of, repo_root):
     bounded = {name.removesuffix("_low") for name in scores if name.endswith("_low")}
     assert bounded == {name for name in scores_of(**rows) if not name.startswith(("floor_", "count_"))}
     shown = {name: f"{100 * score:.1f}" for name, score in scores.items()}
+    num_gold = sum(label != "none" for label in rows["labels"])
     if dataset == "sentihood":
         claims = [
             f"{scores['count_groups_without_gold']} of the {scores['count_groups']} of the test set",
@@ -66,18 +67,20 @@ def test_claims_of_the_card(published, dataset, scores_of, repo_root):
             f"{len(set(rows['ids']))} sentences are few",
             f"strict accuracy of {shown['strict_accuracy']}% the interval is "
             f"{shown['strict_accuracy_low']} to {shown['strict_accuracy_high']}",
+            f"`mixed_accuracy` is {shown['mixed_accuracy']}%, with an interval of "
+            f"{shown['mixed_accuracy_low']} to {shown['mixed_accuracy_high']}",
         ]
     else:
         four, three, two = (shown[f"floor_majority_accuracy_{choice}"] for choice in ("4way", "3way", "binary"))
-        gold = sum(label != "none" for label in rows["labels"])
         assert scores["count_groups_without_gold"] == 0
         claims = [
             f"Every one of the {scores['count_groups']} test sentences has a gold aspect",
             f"an F1 of {shown['floor_all_present_f1']}% on the test set",
             f"Always answering positive gives {four}%, {three}% and {two}%",
-            f"{scores['count_conflict']} of the {gold} gold aspects of the test set are conflict",
+            f"{scores['count_conflict']} of the {num_gold} gold aspects of the test set are conflict",
             f"an F1 of {shown['f1']}% the interval is {shown['f1_low']} to {shown['f1_high']}",
         ]
+    claims.append(f"these rows: {scores['count_mixed_rows']} of the {num_gold} of the test set")
     card = repo_root / "absa" / "metrics" / "evaluate_modules" / dataset / "README.md"
     text = " ".join(card.read_text(encoding="utf-8").split())
     assert [claim for claim in claims if claim not in text] == []

@@ -41,6 +41,9 @@ def test_by_hand(as_rows):
         "accuracy_4way": 2 / 5,  # food 1, service
         "accuracy_3way": 3 / 4,  # and food 2; ambience is conflict, so not asked
         "accuracy_binary": 3 / 3,  # food 1, service, price
+        # of both sentences with gold labels all five rows, which differ: right as in accuracy_4way
+        "mixed_accuracy": 2 / 5,
+        "count_mixed_rows": 5,
         "audit_precision": 3 / 5,  # service of sentence 3 counts
         "audit_recall": 3 / 5,
         "audit_f1": 6 / 10,

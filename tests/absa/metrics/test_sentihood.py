@@ -42,6 +42,9 @@ def test_by_hand(as_rows):
         "macro_f1": 8 / 17,  # 2 * 4/9 * 1/2 / (4/9 + 1/2)
         # general+ 0.1/0.9 right, safety- 0.4/0.5 right, price- 0.3/0.9 wrong, price+ 0.5, not above 0.5: right
         "sentiment_accuracy": 3 / 4,
+        # id 1 has general+ and safety-, right, and price- of its other target, wrong
+        "mixed_accuracy": 2 / 3,
+        "count_mixed_rows": 3,
         "audit_macro_precision": (1 / 3 + 1 + 1 + 0 + 0) / 5,  # = 7/15
         "audit_macro_recall": (1 / 2 + 1 + 1 + 0 + 0) / 5,  # = 1/2
         "audit_macro_f1": 14 / 29,  # 2 * 7/15 * 1/2 / (7/15 + 1/2)

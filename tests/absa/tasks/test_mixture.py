@@ -491,3 +491,42 @@ def test_public_data_sets(shared_dir: Path):
     for name, task in single.items():
         expected = {f"{name}_{score}": value for score, value in task.score("test", answers[name]).items()}
         assert expected.items() <= scores.items()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--model_type", "bert", "--symmetric_targets", "true", "--r_drop", "true"),
+        ("--model_type", "qacg_bert", "--auxiliary_sentence", "false", "--contexts_together", "true"),
+    ],
+    ids=["pair", "qacg"],
+)
+def test_contexts_by_ids_are_those_of_all(recipe: Path, folder: Path, tmp_path: Path, run_here, options):
+    """Where all data sets name their aspects, a mixture needs no contexts in words."""
+    run_here(SCRIPT, recipe, *options, "--context_source", "id", *SHORT, "--output_dir", tmp_path / "run")
+    seed = tmp_path / "run" / "seed-42"
+    config = json.loads((seed / "config.json").read_text())
+    assert config["aspects"] == ["food", "general", "safety", "price"]
+    assert config.get("context_source", "id") == "id"
+    assert config.get("num_contexts", 4) == 4
+    data = ("--dataset", "custom", "--data_dir", folder / "town", "--absent_label", "none")
+    with pytest.raises(ValueError, match=r"has the labels \['good', 'bad', 'none', 'mixed'\], the data \['none'"):
+        run_here(EVALUATE, seed, *data)
+    kept = pd.read_parquet(seed / "town" / "test_probabilities.parquet")
+    answers = absa.load(str(seed)).pipe("test 0 but safe", return_all=True)
+    assert [answer["aspect"] for answer in answers] == config["aspects"]
+    first = {"text": "test 0 but safe", "aspect": kept["aspect"][0]}
+    probabilities = absa.load(str(seed)).pipe(first)["probabilities"]
+    temperature = config["calibration_temperature"]
+    scaled = np.array([probabilities[label] for label in ("none", "good", "bad", "mixed")]) ** temperature
+    expected = kept[["p_none", "p_good", "p_bad", "p_mixed"]].to_numpy()[0]
+    np.testing.assert_allclose(scaled / scaled.sum(), expected, atol=1e-5)
+
+
+def test_contexts_by_ids_are_named(mixture: Mixture, arguments):
+    by_ids = replace(arguments.data, context_source="id")
+    assert "context_source" not in mixture.described(by_ids)
+    assert mixture.parts(replace(by_ids, symmetric_targets=True), BertForSequenceClassification) == {"": mixture}
+    terms = replace(mixture, tasks={**mixture.tasks, "food": replace(mixture.tasks["food"], contexts=None)})
+    with pytest.raises(ValueError, match="targets of mixture are words of the texts"):
+        terms.parts(by_ids, QACGBertForSequenceClassification)

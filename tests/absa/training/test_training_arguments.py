@@ -43,7 +43,7 @@ def test_a_token_is_refused_and_not_shown():
         (["--dataset", "e2e_absa"], "or --task tagging with a recipe and a model of that task"),
         ([*TAGGING, "--dataset", "custom"], "dataset=custom is for task=classification; task=tagging takes e2e_absa,"),
         ([*TAGGING, "--train_file", "x.csv"], "train_file=x.csv with dataset=e2e_absa, .* --dataset conll --data_con"),
-        (["--task", "tagging"], "model_type=qacg_bert has no model ForTokenClassification: choose one of bert, glob"),
+        (["--task", "tagging"], "model_type=qacg_bert has no model ForTokenClassification: choose one of bert, rob"),
         (["--model_type", "global_context"], "has no model ForSequenceClassification: choose one of qacg_bert, cg_b"),
         (["configuration/recipes/ewt_minilm.yaml", "--task", "classification"], "no arguments of task=classifi"),
     ],

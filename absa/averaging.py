@@ -1,0 +1,51 @@
+"""One model whose weights are the mean of those of several trainings from one start: a model soup (Wortsman et al.,
+"Model soups", ICML 2022).
+"""
+
+from collections.abc import Sequence
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from absa.models import load_classifier
+from absa.tasks.registry import TASKS, task_of
+from datasets_scripts.source_files import shorten
+
+OWN = ("calibration_temperature", "transformers_version", "_name_or_path", "dtype")  # what each may have of its own
+
+
+def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """The mean of the weights of checkpoints, in float32, as a model in evaluation mode, and their tokenizer.
+
+    Its temperature is 1: those of the checkpoints were fitted to their own logits.
+
+    Args:
+        checkpoints: folders or Hub ids of two or more models that differ in their weights alone, such as the seeds of
+            a run.
+    Raises:
+        FileNotFoundError, ValueError: as `load_classifier`; if there is one checkpoint only, or they have other
+            configurations or tokens.
+    """
+    if len(checkpoints) < 2:
+        raise ValueError(f"checkpoints={' '.join(checkpoints)}: give two or more, such as the seeds of a run")
+    auto_class = TASKS[task_of("checkpoints", checkpoints[0])].auto_class
+    loaded = [load_classifier("checkpoints", name, auto_class, dtype=torch.float32) for name in checkpoints]
+    (model, tokenizer), *others = loaded
+    described = model.config.to_dict()
+    for name, (other, of_other) in zip(checkpoints[1:], others, strict=True):
+        fields = other.config.to_dict()
+        for field in sorted({*described, *fields} - {*OWN}):
+            one, another = (shorten(of_one.get(field)) for of_one in (described, fields))
+            if one != another:
+                raise ValueError(
+                    f"checkpoints {checkpoints[0]} and {name} have {field}={one} and {another}: the mean of their "
+                    "weights would be of neither; give checkpoints of one run"
+                )
+        if of_other.get_vocab() != tokenizer.get_vocab():
+            raise ValueError(
+                f"checkpoints {checkpoints[0]} and {name} number tokens differently: give checkpoints of one run"
+            )
+    states = [of_one.state_dict() for of_one, _ in loaded]
+    model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]})
+    model.config.calibration_temperature = 1.0
+    return model, tokenizer

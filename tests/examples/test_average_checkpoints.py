@@ -1,0 +1,48 @@
+"""examples/average_checkpoints.py: the mean of checkpoints is a checkpoint, of models that differ in weights alone."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import absa
+
+SCRIPT = "examples/average_checkpoints.py"
+
+
+def test_the_mean_is_asked_and_scored(finished_run, tiny_sentihood: Path, tmp_path: Path, run_here):
+    seeds = [finished_run[0] / f"seed-{seed}" for seed in (1, 2)]
+    printed = run_here(SCRIPT, *seeds, "--output_dir", tmp_path / "soup")
+    assert "not calibrated" in printed
+    soup, first, second = (load_file(folder / "model.safetensors") for folder in (tmp_path / "soup", *seeds))
+    assert soup.keys() == first.keys() == second.keys()
+    for name, weight in soup.items():
+        torch.testing.assert_close(weight, (first[name].double() + second[name].double()).div(2).float())
+    assert not soup["classifier.weight"].equal(first["classifier.weight"])
+    config = json.loads((tmp_path / "soup" / "config.json").read_text())
+    assert config["calibration_temperature"] == 1.0
+    assert len(absa.load(str(tmp_path / "soup"))("LOCATION1 is safe", return_all=True)) == 4
+    run_here("examples/evaluate_checkpoint.py", tmp_path / "soup", "--data_dir", tiny_sentihood)
+
+
+def test_what_has_no_mean(finished_run, tmp_path: Path, run_here):
+    seed, other = finished_run[0] / "seed-1", Path(shutil.copytree(finished_run[0] / "seed-2", tmp_path / "other"))
+    words = (SCRIPT, seed, other, "--output_dir")
+    with pytest.raises(FileExistsError, match="is not an empty folder"):
+        run_here(*words, tmp_path)
+    with pytest.raises(ValueError, match=r"checkpoints=.*: give two or more"):
+        run_here(SCRIPT, seed, "--output_dir", tmp_path / "soup")
+    told = json.loads((other / "tokenizer.json").read_text())
+    vocabulary = told["model"]["vocab"]
+    vocabulary["safe"], vocabulary["dear"] = vocabulary["dear"], vocabulary["safe"]
+    (other / "tokenizer.json").write_text(json.dumps(told))
+    with pytest.raises(ValueError, match="number tokens differently"):
+        run_here(*words, tmp_path / "soup")
+    config = json.loads((other / "config.json").read_text())
+    (other / "config.json").write_text(json.dumps({**config, "aspects": config["aspects"][::-1]}))
+    with pytest.raises(ValueError, match=r"have aspects=\['general', .* and \['safety', .*give checkpoints of one"):
+        run_here(*words, tmp_path / "soup")
+    assert not (tmp_path / "soup").exists()
