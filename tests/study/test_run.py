@@ -51,7 +51,7 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
     assert "0 runs to train" in run_here("study/run.py", grid_file, *places)
 
     printed = run_here("study/paired.py", grid_file, *places, "--resamples", "50")
-    scores = results.read_analysis(tmp_path, "paired", grid)[LABELS[1]]["scores"]
+    scores = results.read_analysis(tmp_path, "paired", grid)[LABELS[1]][LABELS[0]]["scores"]
     expected = control["test"]["macro_f1"] - pair["test"]["macro_f1"]
     assert scores["macro_f1"] == pytest.approx(expected, abs=1e-12)
     assert scores["macro_f1_low"] <= expected <= scores["macro_f1_high"]
