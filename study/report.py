@@ -40,7 +40,7 @@ from score_tables import (
 ROOT = STUDY.parent
 TABLE = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
 NOT_RUN = "Not run.\n"
-PAGES = ("accuracy", "attention", "tagging", "af_lstm", "scalar_mix", "generative")
+PAGES = ("accuracy", "study", "attention", "tagging", "af_lstm", "scalar_mix", "generative")
 
 
 @dataclass
