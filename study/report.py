@@ -9,6 +9,7 @@ data set side by side, or `overlap` or `by_number` for all grids of generators; 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,12 +81,8 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
     }
 
 
-def fill(document: str, results_dir: Path) -> str:
-    """The document with its tables made anew.
-
-    Raises:
-        KeyError: if it has a place for a table that there is none of.
-    """
+def all_tables(results_dir: Path) -> dict[str, str]:
+    """Every table that a document can have, by name; empty where nothing of it was run."""
     results, tables, grids = read_results(results_dir), {}, list(map(read_grid, GRIDS))
     for grid in grids:
         tables |= tables_of(grid, results, results_dir)
@@ -94,13 +91,22 @@ def fill(document: str, results_dir: Path) -> str:
             tables[f"aspect_polarity_{score}"] = side_by_side(together, results, number)
     generators = [grid for grid in grids if grid.task == "generation"]
     tables |= {"overlap": overlap_table(generators, results), "by_number": by_number_table(generators, results_dir)}
+    return tables
+
+
+def fill(document: str, tables: Mapping[str, str]) -> str:
+    """The document with its tables made anew.
+
+    Raises:
+        KeyError: if it has a place for a table that there is none of.
+    """
     return TABLE.sub(lambda match: f"{match[1]}\n{tables[match[2]] or NOT_RUN}\n{match[3]}", document)
 
 
 def main(arguments: ReportArguments):
+    tables = all_tables(arguments.results_dir)
     for document in arguments.documents:
-        filled = fill(document.read_text(encoding="utf-8"), arguments.results_dir)
-        document.write_text(filled, encoding="utf-8")
+        document.write_text(fill(document.read_text(encoding="utf-8"), tables), encoding="utf-8")
 
 
 if __name__ == "__main__":

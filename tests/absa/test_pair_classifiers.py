@@ -40,7 +40,8 @@ TEXTS = ["LOCATION1 is safe but dear", "LOCATION2 and LOCATION1 is far, LOCATION
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param(name, marks=[pytest.mark.slow] if name in ("xlm-roberta", "electra") else []) for name in ENCODERS
+        pytest.param(name, marks=[] if name in ("roberta", "distilbert", "mpnet") else [pytest.mark.slow])
+        for name in ENCODERS
     ],
 )
 def backbone(request, tiny_bert: Path, tmp_path_factory) -> Path:

@@ -18,11 +18,12 @@ from absa.tasks import generation
 RUNS = {name: {**grids.BUDGET, "dataset": "sentihood", "model_type": name} for name in ("bert", "cg_bert")}
 
 
-@pytest.mark.parametrize("name", [*(f"docs/{page}.md" for page in report.PAGES), "README.md"])
-def test_documents_have_the_figures_of_the_results_files(repo_root: Path, name: str):
-    document = (repo_root / name).read_text(encoding="utf-8")
-    assert report.TABLE.search(document)
-    assert report.fill(document, repo_root / "study") == document
+def test_documents_have_the_figures_of_the_results_files(repo_root: Path):
+    tables = report.all_tables(repo_root / "study")
+    for name in (*(f"docs/{page}.md" for page in report.PAGES), "README.md"):
+        document = (repo_root / name).read_text(encoding="utf-8")
+        assert report.TABLE.search(document), name
+        assert report.fill(document, tables) == document, name
 
 
 def test_means_deviations_and_what_was_not_run(tmp_path: Path):
@@ -141,9 +142,9 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
 
 def test_a_place_for_no_table(tmp_path: Path):
     empty = "<!-- quasi_forms_paired -->\n\n{}\n<!-- /quasi_forms_paired -->"
-    assert report.fill(empty.format("| old |\n"), tmp_path) == empty.format("Not run.\n")
+    assert report.fill(empty.format("| old |\n"), report.all_tables(tmp_path)) == empty.format("Not run.\n")
     with pytest.raises(KeyError, match="comparision"):
-        report.fill("<!-- comparision -->\n<!-- /comparision -->", tmp_path)
+        report.fill("<!-- comparision -->\n<!-- /comparision -->", report.all_tables(tmp_path))
 
 
 def test_aspects_that_were_in_no_training():

@@ -64,12 +64,12 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
 
     monkeypatch.setattr(report, "GRIDS", [grid_file])
     document = "\n".join(f"<!-- tiny{end} -->\nold\n<!-- /tiny{end} -->" for end in ("", "_paired", "_oracle"))
-    filled = report.fill(document, tmp_path)
+    filled = report.fill(document, report.all_tables(tmp_path))
     assert "old" not in filled
     assert f"| {LABELS[0]} | 1 | {100 * pair['test']['strict_accuracy']:.1f} |" in filled
     assert f"| {LABELS[1]} minus {LABELS[0]} | 1 |" in filled
     assert f"| {LABELS[0]}, best on test | 1 | {100 * pair['oracle']['strict_accuracy']:.1f} |" in filled
-    assert report.fill(filled, tmp_path) == filled
+    assert report.fill(filled, report.all_tables(tmp_path)) == filled
 
 
 def test_a_run_that_fails_is_named_with_its_log_and_leaves_no_line(grid_file: Path, tmp_path: Path, monkeypatch):
@@ -176,6 +176,6 @@ def test_denoising_is_done_once_and_its_figures_are_kept(
         assert denoising["corpus"]["texts.txt"]["kept"] == 1
         assert denoising["held_out"]["before"]["tokens"] == denoising["held_out"]["after"]["tokens"] > 0
     monkeypatch.setattr(report, "GRIDS", [denoising_file])
-    filled = report.fill("<!-- tiny_denoising -->\n<!-- /tiny_denoising -->", tmp_path)
+    filled = report.fill("<!-- tiny_denoising -->\n<!-- /tiny_denoising -->", report.all_tables(tmp_path))
     losses = [denoising["held_out"]["before"]["loss_per_token"] for denoising in of_steps]
     assert f"| after denoising | 2 | {sum(losses) / 2:.2f} (" in filled

@@ -141,7 +141,7 @@ def test_texts_that_cannot_be_asked_are_told_with_their_reason(tiny_classifier: 
     [
         pytest.param("tagger", {}, marks=pytest.mark.slow),
         pytest.param("tagger", {"decoding": "greedy"}, marks=pytest.mark.slow),
-        ("aste", {"abstain_below": 0.9}),
+        pytest.param("aste", {"abstain_below": 0.9}, marks=pytest.mark.slow),
         pytest.param("aoe", {"targets": ["safe", "LOCATION1"]}, marks=pytest.mark.slow),
         ("aste", {"classifier": ""}),
     ],

@@ -54,7 +54,9 @@ def load(words: list[str], *more: str) -> tuple[Classification, object]:
     return Classification.load(arguments.data), arguments
 
 
-@pytest.mark.parametrize("architecture", ["af_lstm", "td_lstm", "lstm"])
+@pytest.mark.parametrize(
+    "architecture", ["af_lstm", *(pytest.param(name, marks=pytest.mark.slow) for name in ("td_lstm", "lstm"))]
+)
 def test_it_learns_and_answers(architecture: str, words, run_here, tmp_path: Path):
     overrides = f"--config_overrides=architecture={architecture},hidden_size=24,dropout=0"
     run_here("examples/run_absa.py", *words, overrides, f"--output_dir={tmp_path}")

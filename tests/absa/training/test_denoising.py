@@ -44,7 +44,7 @@ REVIEWS = """<Reviews><Review rid="1"><sentences>
 <sentence id="1:1"><text>Lovely garden out there!</text></sentence>
 </sentences></Review></Reviews>"""
 QUICK = ("--learning_rate", "3e-3", "--new_learning_rate", "3e-3", "--learning_rates", "{}", "--bf16", "false")
-QUICK += ("--per_device_train_batch_size", "2", "--disable_tqdm", "true")
+QUICK += ("--per_device_train_batch_size", "2", "--disable_tqdm", "true", "--r_drop", "false")
 RECIPE = "configuration/recipes/aste_14res_minilm.yaml"
 
 

@@ -42,7 +42,7 @@ def losses(folder: Path) -> list[float]:
     "options",
     [
         ("--model_type", "bert", "--r_drop", "true"),
-        TOGETHER,
+        pytest.param(TOGETHER, marks=pytest.mark.slow),
         pytest.param(("--context_source", "text", "--symmetric_targets", "true"), marks=pytest.mark.slow),
     ],
     ids=["pair, R-Drop", "together", "in words"],
