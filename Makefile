@@ -99,7 +99,7 @@ format: install  ## apply style
 
 tour: $(VENV)/docs-installed  ## run the notebook docs/tour.ipynb, and store its outputs in it
 	OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/jupyter nbconvert --to notebook --execute --inplace docs/tour.ipynb \
-		--ExecutePreprocessor.record_timing=False
+		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.coalesce_streams=True
 
 docs: $(VENV)/docs-installed  ## build docs/ as a site in build/site, where a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
