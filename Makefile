@@ -11,7 +11,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format docs clean
+.PHONY: help install quickstart sentihood restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format tour docs clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -96,6 +96,10 @@ lint: install  ## check style
 format: install  ## apply style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+tour: $(VENV)/docs-installed  ## run the notebook docs/tour.ipynb, and store its outputs in it
+	OMP_NUM_THREADS=1 $(OFFLINE) $(BIN)/jupyter nbconvert --to notebook --execute --inplace docs/tour.ipynb \
+		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.coalesce_streams=True
 
 docs: $(VENV)/docs-installed  ## build docs/ as a site in build/site, where a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

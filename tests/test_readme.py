@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [f"docs/{file.name}" for file in sorted((ROOT / "docs").glob("*.md"))]
-DOCUMENTS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", *PAGES]
+DOCUMENTS = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/tour.ipynb", *PAGES]
 
 
 def text_of(name: str) -> str:
