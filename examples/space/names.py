@@ -1,24 +1,43 @@
-"""Names of places and things in a text: a guess, which visitors see and may correct."""
+"""Names in a text: where they stand, and a guess at them, which visitors see and may correct."""
 
+import calendar
 import re
+from unicodedata import category
 
-QUOTE = r"'\N{RIGHT SINGLE QUOTATION MARK}"
+CURLY = "\N{RIGHT SINGLE QUOTATION MARK}"
+QUOTE = f"'{CURLY}"
 WORD = re.compile(rf"[^\W_][\w{QUOTE}-]*")
 POSSESSIVE = re.compile(rf"[{QUOTE}]s$")
 SENTENCE_END = re.compile(r"[.!?:;\n]\W*$")
-# Words that are capitalised and name no place or thing.
+# Words that are capitalised and name nothing: pronouns and the like, where a sentence begins, and the calendar's.
 NO_NAMES = frozenset(
-    """
-    a about after all also although always am an and another any anyone are area as at avoid because before both but by
-    can could did do does don't each even every everyone everything food for from great had has have having he her here
-    his how however i i'd i'll i'm i've if in is it it's its just lots many maybe me most much my never nice no not
-    nothing of on once one only or other our people perhaps place price prices quite rather really rent rents same
-    service she should since so some someone still such than that that's the their them then there there's these they
-    they're this those though to too try very was we we're well were what what's when where whether which while who why
-    will with would yes yet you your
-    """.split()  # noqa: SIM905
+    f"""
+    a all an another any anyone both each either everybody everyone everything few he here how i it many more most much
+    my neither no nobody none nothing one other others she some somebody someone something that the there these they
+    this those we what when where which who why you
+    {" ".join([*calendar.day_name, *calendar.month_name])}
+    """.lower().split()
 )
 VERBS = frozenset(["and", "are", "had", "has", "have", "is", "isn't", "or", "was", "wasn't", "were", "will"])
+
+
+def places(name: str, text: str) -> list[tuple[int, int]]:
+    """[start, end) of a name wherever it stands in a text: as whole words, whatever their case, the blanks between
+    them and the form of an apostrophe; in scripts without capitals also within longer words."""
+    words = (re.escape(word).replace("'", f"[{QUOTE}]") for word in name.replace(CURLY, "'").split())
+    written = r"\s+".join(words)
+    found = [match.span() for match in re.finditer(written or "(?!)", text, re.IGNORECASE)]
+    return [
+        (start, end)
+        for start, end in found
+        if not _one_word(text[start - 1 : start], text[start]) and not _one_word(text[end - 1], text[end : end + 1])
+    ]
+
+
+def _one_word(before: str, after: str) -> bool:
+    return bool(before and after) and all(
+        (character.isalnum() or character == "_") and category(character) != "Lo" for character in before + after
+    )
 
 
 def names_in(text: str) -> list[str]:
@@ -32,7 +51,8 @@ def names_in(text: str) -> list[str]:
     for number, word in enumerate(words):
         written = POSSESSIVE.sub("", word[0])
         before = text[words[number - 1].end() if number else 0 : word.start()]
-        if not written[0].isupper() or written.lower() in NO_NAMES:
+        stem = re.split(rf"[{QUOTE}]", written)[0]  # of I'm
+        if not written[0].isupper() or stem.lower() in NO_NAMES:
             continue
         is_first = number == 0 or SENTENCE_END.search(before) is not None
         follows_run = bool(runs) and runs[-1][1] == number - 1 and before.isspace() and not is_first
