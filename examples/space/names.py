@@ -9,13 +9,16 @@ QUOTE = f"'{CURLY}"
 WORD = re.compile(rf"[^\W_][\w{QUOTE}-]*")
 POSSESSIVE = re.compile(rf"[{QUOTE}]s$")
 SENTENCE_END = re.compile(r"[.!?:;\n]\W*$")
-# Words that are capitalised and name nothing: pronouns and the like, where a sentence begins, and the calendar's.
+# Words that are capitalised and name no place or thing.
 NO_NAMES = frozenset(
     f"""
-    a all an another any anyone both each either everybody everyone everything few he here how i it many more most much
-    my neither no nobody none nothing one other others she some somebody someone something that the there these they
-    this those we what when where which who why you
-    {" ".join([*calendar.day_name, *calendar.month_name])}
+    a about after all also although always am an and another any anyone are area as at avoid because before both but by
+    can could did do does don't each even every everyone everything food for from great had has have having he her here
+    his how however i i'd i'll i'm i've if in is it it's its just lots many maybe me most much my never nice no not
+    nothing of on once one only or other our people perhaps place price prices quite rather really rent rents same
+    service she should since so some someone still such than that that's the their them then there there's these they
+    they're this those though to too try very was we we're well were what what's when where whether which while who why
+    will with would yes yet you your {" ".join([*calendar.day_name, *calendar.month_name])}
     """.lower().split()
 )
 VERBS = frozenset(["and", "are", "had", "has", "have", "is", "isn't", "or", "was", "wasn't", "were", "will"])
@@ -51,8 +54,7 @@ def names_in(text: str) -> list[str]:
     for number, word in enumerate(words):
         written = POSSESSIVE.sub("", word[0])
         before = text[words[number - 1].end() if number else 0 : word.start()]
-        stem = re.split(rf"[{QUOTE}]", written)[0]  # of I'm
-        if not written[0].isupper() or stem.lower() in NO_NAMES:
+        if not written[0].isupper() or written.lower() in NO_NAMES:
             continue
         is_first = number == 0 or SENTENCE_END.search(before) is not None
         follows_run = bool(runs) and runs[-1][1] == number - 1 and before.isspace() and not is_first

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-import app
-import asking
+import kinds
+import page
 
 
 @pytest.mark.demo
@@ -24,16 +24,10 @@ def test_demo_under_load(checkpoint, run_script):
     assert "One more afterwards: answered" in printed
 
 
-def test_the_queue_has_an_end_and_a_model_without_targets_is_not_asked_for_names(pipe):
-    asker = asking.Asker(pipe)
-    assert app.build(asker)._queue.max_size == app.MAX_WAITING == 64
-    for targets in (["LOCATION1"], []):
-        asker.targets = targets
-        components = app.build(asker).config["components"]
-        (names,) = (one["props"] for one in components if one["props"].get("elem_id") == "names")
-        assert names["visible"] is bool(targets)
-
-
-def test_a_tagger_is_refused(tiny_tagger):
-    with pytest.raises(SystemExit, match=r"is no classifier that .*a tagger is asked with examples/predict.py"):
-        app.load_asker(str(tiny_tagger), None)
+def test_the_queue_has_an_end_and_only_what_a_model_takes_is_asked_for(folders):
+    places, tagger, af_lstm = (kinds.load(str(folders[name])) for name in ("places", "tagger", "af_lstm"))
+    assert page.build({"places": places})._queue.max_size == page.MAX_WAITING == 64
+    for asker, shown in ((places, {"names", "aspects"}), (tagger, set()), (af_lstm, {"names", "others"})):
+        components = page.build({"one": asker}).config["components"]
+        fields = {one["props"].get("elem_id"): one["props"].get("visible") for one in components}
+        assert {name for name in ("names", "aspects", "others", "model") if fields[name]} == shown
