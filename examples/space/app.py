@@ -61,10 +61,16 @@ def theme() -> gr.themes.Base:
         for state in ("", "_hover")
         for part, colour in (("background_fill", fill), ("border_color", fill), ("text_color", text))
     }
+    of_links = {
+        f"link_text_color{state}{mode}": colour
+        for mode, colour in (("", INK), ("_dark", CHALK))
+        for state in ("", "_hover", "_visited", "_active")
+    }
     return gr.themes.Base(
         primary_hue="stone", secondary_hue="stone", neutral_hue="stone", font=FONT, font_mono=MONOSPACE
     ).set(
         **of_buttons,
+        **of_links,
         body_background_fill=PAPER,
         body_background_fill_dark=NIGHT,
         body_text_color=INK,
@@ -96,8 +102,13 @@ def theme() -> gr.themes.Base:
         checkbox_background_color_selected_dark="#7b8090",
         checkbox_border_color_selected=INK,
         checkbox_border_color="#8a8475",
+        checkbox_border_color_dark="#7b8090",
         checkbox_label_background_fill="#f1ecdf",
         checkbox_label_background_fill_dark="#2a2f3a",
+        table_even_background_fill="*background_fill_primary",
+        table_even_background_fill_dark="*background_fill_primary",
+        table_odd_background_fill="*background_fill_primary",
+        table_odd_background_fill_dark="*background_fill_primary",
         color_accent=INK,
     )
 

@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import ClassVar, NamedTuple
@@ -178,25 +178,12 @@ class Asker(ABC):
             ValueError: before the model is asked, naming the row.
         """
         self.check(names, aspects)
-        for number, text in enumerate(texts, start=1):
-            try:
-                check_length(text)
-                self.check_row(text, names)
-            except ValueError as error:
-                raise ValueError(f"Row {number}: {error}") from error
+        check_rows(texts, check_length)
         for start in range(0, len(texts), TEXTS_AT_ONCE):
             with LOCK:
                 answered = self.answers(texts[start : start + TEXTS_AT_ONCE], names, aspects)
             for answers in answered:
                 yield [answer for answer in answers if answer.score is not None]
-
-    def check_row(self, text: str, names: Sequence[str]):
-        """A text of a file can be asked about these names.
-
-        Raises:
-            ValueError: if it cannot.
-        """
-        return
 
     def explain(self, asked: Asked, answer: Answer, method: str = LEFT_OUT) -> Explained:
         """Which words an answer rests on: how much less probable it is without each of them.
@@ -243,6 +230,19 @@ def check_length(text: str):
     """
     if len(text) > MAX_CHARACTERS:
         raise ValueError(f"The text has {len(text):,} characters: give {MAX_CHARACTERS:,} at most.")
+
+
+def check_rows(texts: Sequence[str], check: Callable[[str], object]):
+    """Each text of a file passes a check.
+
+    Raises:
+        ValueError: as the check, naming the row.
+    """
+    for number, text in enumerate(texts, start=1):
+        try:
+            check(text)
+        except ValueError as error:
+            raise ValueError(f"Row {number}: {error}") from error
 
 
 def parts_of(text: str, kept: tuple[int, int]) -> list[tuple[int, int]]:

@@ -165,7 +165,7 @@ def _card(number: int, answer: Answer) -> str:
 
 
 def _chip(number: int, answer: Answer) -> str:
-    return _button(number, answer, "quiet", f"{escape(about(answer))} <small>{_percent(answer.score)} %</small>")
+    return _button(number, answer, "quiet", escape(about(answer)))
 
 
 def numbers(explained: Explained, text: str) -> str:
@@ -195,14 +195,14 @@ def numbers(explained: Explained, text: str) -> str:
 def attention(attended: Attention, layer: int, head: int) -> str:
     """Bars of what [CLS] attends to in a layer and head: the softmax's and the quasi-attention's part of the whole."""
     whole, quasi = (part[:, layer - 1, head - 1].tolist() for part in (attended.whole, attended.quasi_term))
-    rows = [(word, a - b, b, a) for word, a, b in zip(attended.words, whole, quasi, strict=True)]
+    rows = [(word, a - b, b) for word, a, b in zip(attended.words, whole, quasi, strict=True)]
     greatest = max((abs(value) for _, *values in rows for value in values), default=0.0) or 1.0
     body = "".join(
         f'<tr><th scope="row">{escape(word)}</th>'
         f'<td class="bars"><i class="softmax" style="--share:{softmax / greatest:.3f}"></i>'
         f'<i class="{"adds" if quasi >= 0 else "subtracts"}" style="--share:{abs(quasi) / greatest:.3f}"></i></td>'
-        f"<td>{softmax:.4f}</td><td>{quasi:+.4f}</td><td>{whole:.4f}</td></tr>"
-        for word, softmax, quasi, whole in rows
+        f"<td>{softmax:.4f}</td><td>{quasi:+.4f}</td></tr>"
+        for word, softmax, quasi in rows
     )
     return (
         f"<h3>What layer {layer}, head {head} attends to</h3>"
@@ -210,7 +210,7 @@ def attention(attended: Attention, layer: int, head: int) -> str:
         '<i class="subtracts"></i> the context subtracts</p>'
         '<div class="scrolled" role="region" aria-label="Attention" tabindex="0"><table class="attention">'
         '<thead><tr><th scope="col">word</th><th scope="col"><span class="unseen">bars</span></th>'
-        '<th scope="col">softmax</th><th scope="col">context</th><th scope="col">sum</th></tr></thead>'
+        '<th scope="col">softmax</th><th scope="col">context</th></tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
@@ -245,7 +245,10 @@ def chart(counts: Counts) -> str:
             for label, count in sorted(counts.labels[name].items())
         )
         + "</td><td>"
-        + ", ".join(f"{_sign(label)} {count} {escape(label)}" for label, count in sorted(counts.labels[name].items()))
+        + " ".join(
+            f"<span>{_sign(label)} {count} {escape(label)}</span>"
+            for label, count in sorted(counts.labels[name].items())
+        )
         + "</td></tr>"
         for name in names[:MOST_ROWS]
     )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from itertools import cycle
 from typing import ClassVar
@@ -10,7 +11,7 @@ from typing import ClassVar
 import torch
 from transformers import AutoConfig, pipeline
 
-from asking import LEFT_OUT, LOCK, MAX_NAMES, Answer, Asked, Asker, Attention, Explained, Weighed
+from asking import LEFT_OUT, LOCK, MAX_NAMES, Answer, Asked, Asker, Attention, Explained, Weighed, check_rows
 from names import names_in, places
 
 MAX_WORDS_INTEGRATED = 100  # which the model reads 64 times, while all others wait
@@ -196,13 +197,11 @@ class ContextGuided(Questions):
         return asked, notes, not names
 
     def ask_all(self, texts: Sequence[str], names: Sequence[str], aspects: Sequence[str]) -> Iterator[list[Answer]]:
-        if self.targets and not names and not any(map(self.pipe.targets_in, texts)):
+        if self.targets and names:
+            check_rows(texts, partial(self.pipe.targets_in, targets=self.mapping(names)))
+        elif self.targets and not any(map(self.pipe.targets_in, texts)):
             raise ValueError("Write the names to ask about, as the texts of the file have them.")
         return super().ask_all(texts, names, aspects)
-
-    def check_row(self, text: str, names: Sequence[str]):
-        if self.targets and names:
-            self.pipe.targets_in(text, targets=self.mapping(names))
 
     def answers(self, texts: Sequence[str], names: Sequence[str], aspects: Sequence[str]) -> list[list[Answer]]:
         if not self.targets:

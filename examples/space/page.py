@@ -151,9 +151,10 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
             guess,
         )
 
-    def choose(asked: tuple[str, Asked], method: str, event: gr.EventData):
-        model, of_text = asked
-        return explain(model, of_text, event.number, method)
+    def choose(asked: tuple[str, Asked] | None, method: str, event: gr.EventData):
+        if asked is None:  # after an hour
+            return gr.skip(), drawing.message("These answers are old: ask again."), *[gr.skip()] * 7
+        return explain(*asked, event.number, method)
 
     def explain(model: str, asked: Asked, number: int, method: str):
         asker, answer = askers[model], asked.answers[number]

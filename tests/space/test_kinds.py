@@ -83,8 +83,8 @@ def test_words_are_weighed_by_leaving_them_out(kind: str, asker, read):
     assert max(map(abs, words.values())) > 1e-4
 
 
-def test_a_target_that_is_not_read_is_said(make_pair_model):
-    asker = kinds.load(str(make_pair_model("bert")))
+def test_a_target_that_is_not_read_is_said(make_model):
+    asker = kinds.load(str(make_model("bert")))
     long = "The soup " + "is dear " * 60 + "unlike the fish"
     asked = asker.ask(long, ["soup", "fish"], [])
     assert [answer.target for answer in asked.answers] == ["soup"]

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from gradio_client import Client
 
 import kinds
 import page
@@ -31,3 +32,17 @@ def test_the_queue_has_an_end_and_only_what_a_model_takes_is_asked_for(folders):
         components = page.build({"one": asker}).config["components"]
         fields = {one["props"].get("elem_id"): one["props"].get("visible") for one in components}
         assert {name for name in ("names", "aspects", "others", "model") if fields[name]} == shown
+
+
+@pytest.mark.demo
+def test_callers_who_leave_things_out_are_told(server):
+    client = Client(server[0], verbose=False)
+    for text, names, told in (
+        (None, None, "There is nothing to read"),
+        ("Soho is dear", "x" * 2000, "A name has 2,000 characters"),
+        ("Soho is dear", None, "aria-label"),
+    ):
+        sentence, _, answers, *_ = client.predict(text, names, ["price"], api_name="/ask")
+        assert told in sentence + answers
+    assert "Give a csv file first" in client.predict(None, None, None, ["price"], api_name="/annotate")[0]
+    assert "Traceback" not in "".join(server[1])
