@@ -156,7 +156,7 @@ class Asker(ABC):
         """
         self.check(names, aspects)
         check_length(text)
-        if not any(character.isprintable() and not character.isspace() for character in text):
+        if not is_readable(text):
             raise ValueError("There is nothing to read: type a text.")
         names, notes, guessed = self.names_for(text, names)
         with LOCK:
@@ -220,6 +220,13 @@ class Asker(ABC):
             raise ValueError(f"{others} aspects of your own: give {MAX_NAMES} at most.")
         if (longest := max(map(len, [*names, *aspects]), default=0)) > MAX_NAME:
             raise ValueError(f"A name has {longest:,} characters: give {MAX_NAME} at most.")
+        if wordless := [aspect for aspect in aspects if not any(map(str.isalnum, aspect))]:
+            raise ValueError(f"{wordless[0]} is no aspect: write it in words.")
+
+
+def is_readable(text: str) -> bool:
+    """Whether a text has more than blanks and what no one sees."""
+    return any(character.isprintable() and not character.isspace() for character in text)
 
 
 def check_length(text: str):

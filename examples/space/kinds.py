@@ -11,7 +11,19 @@ from typing import ClassVar
 import torch
 from transformers import AutoConfig, pipeline
 
-from asking import LEFT_OUT, LOCK, MAX_NAMES, Answer, Asked, Asker, Attention, Explained, Weighed, check_rows
+from asking import (
+    LEFT_OUT,
+    LOCK,
+    MAX_NAMES,
+    Answer,
+    Asked,
+    Asker,
+    Attention,
+    Explained,
+    Weighed,
+    check_rows,
+    is_readable,
+)
 from names import names_in, places
 
 MAX_WORDS_INTEGRATED = 100  # which the model reads 64 times, while all others wait
@@ -112,7 +124,7 @@ class Questions(Asker):
         spans = sorted({place for name in names for place in places(name, text)})
         return [
             *(Answer(target=text[start:end], target_start=start, target_end=end) for start, end in spans),
-            *(Answer(aspect=aspect) for aspect in aspects if text.strip()),
+            *(Answer(aspect=aspect) for aspect in aspects if is_readable(text)),
         ]
 
     def answers(self, texts: Sequence[str], names: Sequence[str], aspects: Sequence[str]) -> list[list[Answer]]:
@@ -208,12 +220,12 @@ class ContextGuided(Questions):
             return super().answers(texts, names, aspects)
         answered = self.pipe(list(texts), targets=self.mapping(names), aspects=list(aspects), return_all=True)
         return [
-            [told(in_place(answer["target"], text), answer) for answer in of_text]
+            [told(in_place(answer["target"], text, names), answer) for answer in of_text]
             for text, of_text in zip(texts, answered, strict=True)
         ]
 
     def questions(self, text: str, names: Sequence[str], aspects: Sequence[str]) -> list[Answer]:
-        named = [in_place(name, text) for name in names if places(name, text)]  # asked once, wherever it stands
+        named = [in_place(name, text, names) for name in names if places(name, text)]  # asked once, wherever it stands
         return [*named, *super().questions(text, (), aspects)]
 
     def again(self, asked: Asked, answer: Answer, texts: Sequence[tuple[str, int]]) -> list[float]:
@@ -240,9 +252,11 @@ class ContextGuided(Questions):
         return Explained(answer, method, words, Attention([word["word"] for word in attended], whole, added))
 
 
-def in_place(name: str, text: str) -> Answer:
-    """A question about a name, with the place where it stands first."""
-    start, end = next(iter(places(name, text)), (None, None))
+def in_place(name: str, text: str, names: Sequence[str]) -> Answer:
+    """A question about a name, with the place where it stands first, as no part of a longer name."""
+    longer = [place for other in names if len(other) > len(name) for place in places(other, text)]
+    own = [place for place in places(name, text) if not any(a <= place[0] and place[1] <= b for a, b in longer)]
+    start, end = next(iter(own), (None, None))
     return Answer(target=name or None, target_start=start, target_end=end)
 
 
@@ -332,7 +346,7 @@ def load(model: str, revision: str | None = None, device: int = -1) -> Asker:
         return PIPELINES[task](pipeline(task, model=model, device=device, **given))
     is_classifier = (config.architectures or [""])[0].endswith("ForSequenceClassification")
     if not is_classifier or not hasattr(config, "auxiliary_sentence"):
-        raise ValueError("it brings no pipeline for texts, and is no classifier of pairs of this toolkit")
+        raise ValueError("it brings no pipeline for texts, and is no classifier of pairs: see examples/predict.py")
     if config.targets:
         raise ValueError(f"it knows the targets {', '.join(config.targets)} only: ask it with examples/predict.py")
     return Pairs(pipeline("text-classification", model=model, device=device, **given))

@@ -33,10 +33,12 @@ element.addEventListener('click', event => {
     trigger('select', {number: Number(chosen.dataset.number)});
 });
 """
-# On a phone the answers stand below the screen: the page goes there, when they are asked for and when they have come.
+# Answers may stand below the screen, as on a phone, or above it, beside a long text: the page goes there, when they are
+# asked for and when they have come.
 TO_ANSWERS = """() => requestAnimationFrame(() => requestAnimationFrame(() => {
     const result = document.getElementById('result');
-    if (result.getBoundingClientRect().top < innerHeight * 0.4) return;
+    const {top} = result.getBoundingClientRect();
+    if (top >= 0 && top < innerHeight * 0.4) return;
     const behavior = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth';
     result.scrollIntoView({behavior, block: 'start'});
     document.activeElement.blur();  // closes the keyboard of a phone
@@ -79,18 +81,18 @@ def question_fields(asker: Asker) -> dict[str, dict]:
     }
 
 
-def ask_about(asker: Asker, suffix: str = "") -> list[gr.components.Component]:
+def ask_about(asker: Asker) -> list[gr.components.Component]:
     """The fields for the questions."""
     fields = question_fields(asker)
     return [
-        gr.Textbox(**fields["names"], elem_id=f"names{suffix}"),
-        gr.CheckboxGroup(**fields["aspects"], label="Aspects", elem_id=f"aspects{suffix}"),
+        gr.Textbox(**fields["names"], elem_id="names"),
+        gr.CheckboxGroup(**fields["aspects"], label="Aspects", elem_id="aspects"),
         gr.Textbox(
             **fields["others"],
             label="Other aspects, in your own words",
             placeholder="noise at night, parking",
             info="With commas between.",
-            elem_id=f"others{suffix}",
+            elem_id="others",
         ),
     ]
 
@@ -106,13 +108,14 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
         askers: of the models by their names, of which visitors pick one.
     """
     first = next(iter(askers))
+    methods = {key: name for asker in askers.values() for key, name in asker.methods.items()}
 
     def switch(model: str):
         asker = askers[model]
         fields = [gr.update(**update) for update in question_fields(asker).values()]
         samples = [text for text, _ in examples_of(asker)]
         examples = gr.Dataset(samples=[[text] for text in samples], sample_labels=samples)
-        return asker.does, *fields, *fields, examples, *nothing(drawing.welcome())
+        return asker.does, *fields, examples, *nothing(drawing.welcome())
 
     def nothing(told: str):
         """Of `results`, where there are no answers."""
@@ -171,7 +174,7 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
             (number, explained),
             gr.update(visible=True),
             drawing.numbers(explained, asked.text),
-            gr.update(choices=[(name, key) for key, name in asker.methods.items()], visible=len(asker.methods) > 1),
+            gr.update(visible=len(asker.methods) > 1),
             one_of(asker.num_layers, layer),
             one_of(asker.num_heads, head),
             drawing.attention(attended, layer, head) if attended else "",
@@ -227,46 +230,44 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
         gr.Markdown("# What do people say about this?", elem_id="title")
         model = gr.Radio(list(askers), value=first, label="Model", visible=len(askers) > 1, elem_id="model")
         does = gr.Markdown(asker.does, elem_id="does")
-        with gr.Tab("One text"), gr.Row(elem_classes="halves"):
+        with gr.Row(elem_id="halves"):  # what is of one text or of many is shown by style.css
             with gr.Column(min_width=300):
-                text = gr.Textbox(label="Text", lines=3, max_lines=12, elem_id="text", placeholder="A review, a post")
-                samples = [one for one, _ in examples_of(asker)]
-                examples = gr.Dataset(
-                    components=[gr.Textbox(render=False)],
-                    samples=[[one] for one in samples],
-                    sample_labels=samples,
-                    type="index",
-                    label="Or take one of these",
-                    elem_id="examples",
-                )
-                questions = ask_about(asker)
-                button = gr.Button("Ask", variant="primary", elem_id="ask")
-            with gr.Column(min_width=300, elem_id="result"):
-                sentence = gr.HTML(drawing.welcome(), elem_id="sentence")
-                why = gr.HTML("", html_template=READ_OUT, elem_id="why")
-                answers = gr.HTML("", html_template=READ_OUT, js_on_load=CHOOSE, elem_id="answers")
-                with gr.Accordion("For researchers", open=False, visible=False, elem_id="numbers") as panel:
-                    method = gr.Radio(
-                        [(name, key) for key, name in asker.methods.items()],
-                        value=LEFT_OUT,
-                        label="Weigh words by",
-                        elem_id="method",
+                with gr.Tab("One text"):
+                    text = gr.Textbox(
+                        label="Text", lines=3, max_lines=12, placeholder="A review, a post", elem_id="text"
                     )
-                    numbers = gr.HTML("", html_template=READ_OUT)
-                    with gr.Row():
-                        layer = gr.Dropdown([1], value=1, label="Layer", elem_id="layer")
-                        head = gr.Dropdown([1], value=1, label="Head", elem_id="head")
-                    attention = gr.HTML("", elem_id="attention")
-        with gr.Tab("Many texts"), gr.Row(elem_classes="halves"):
-            with gr.Column(min_width=300):
-                limits = f"csv in UTF-8, {tables.MAX_ROWS:,} rows at most"
-                file = gr.File(label=limits, file_types=[".csv"], height=140, elem_id="file")
-                column = gr.Textbox("text", label="Its column with the texts", elem_id="column")
-                of_many = ask_about(asker, "-of-many")
-                run = gr.Button("Annotate", variant="primary", elem_id="annotate")
-            with gr.Column(min_width=300):
-                summary = gr.HTML(drawing.hint(UPLOAD), html_template=READ_OUT, elem_id="summary")
-                result = gr.File(label="Annotated csv", interactive=False, visible=False, elem_id="annotated")
+                    samples = [one for one, _ in examples_of(asker)]
+                    examples = gr.Dataset(
+                        components=[gr.Textbox(render=False)],
+                        samples=[[one] for one in samples],
+                        sample_labels=samples,
+                        type="index",
+                        label="Or take one of these",
+                        elem_id="examples",
+                    )
+                with gr.Tab("Many texts", elem_id="many"):
+                    limits = f"csv in UTF-8, {tables.MAX_ROWS:,} rows at most"
+                    file = gr.File(label=limits, file_types=[".csv"], height=140, elem_id="file")
+                    column = gr.Textbox("text", label="Its column with the texts", elem_id="column")
+                questions = ask_about(asker)
+                button = gr.Button("Ask", variant="primary", elem_id="ask", elem_classes="of-one")
+                run = gr.Button("Annotate", variant="primary", elem_id="annotate", elem_classes="of-many")
+            with gr.Column(min_width=300, elem_id="result"):
+                with gr.Column(elem_classes="of-one"):
+                    sentence = gr.HTML(drawing.welcome(), elem_id="sentence")
+                    why = gr.HTML("", html_template=READ_OUT, elem_id="why")
+                    answers = gr.HTML("", html_template=READ_OUT, js_on_load=CHOOSE, elem_id="answers")
+                    with gr.Accordion("For researchers", open=False, visible=False, elem_id="numbers") as panel:
+                        choices = [(name, key) for key, name in methods.items()]
+                        method = gr.Radio(choices, value=LEFT_OUT, label="Weigh words by", elem_id="method")
+                        numbers = gr.HTML("", html_template=READ_OUT)
+                        with gr.Row():
+                            layer = gr.Dropdown([1], value=1, label="Layer", elem_id="layer")
+                            head = gr.Dropdown([1], value=1, label="Head", elem_id="head")
+                        attention = gr.HTML("", elem_id="attention")
+                with gr.Column(elem_classes="of-many"):
+                    summary = gr.HTML(drawing.hint(UPLOAD), html_template=READ_OUT, elem_id="summary")
+                    result = gr.File(label="Annotated csv", interactive=False, visible=False, elem_id="annotated")
 
         # One after the other, none left out: what is shown last is what was asked last.
         in_turn = {"trigger_mode": "multiple", "concurrency_limit": 1, "concurrency_id": "model"}
@@ -279,12 +280,15 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
         examples.click(fill, [examples, model], [text, questions[0]], **private).then(
             **asking, **private, **in_turn
         ).then(None, js=TO_ANSWERS, **private)
-        outputs = [does, *questions, *of_many, examples, *results]
+        outputs = [does, *questions, examples, *results]
         model.input(switch, model, outputs, **private)
         shown = [sentence, why, explained, panel, numbers, method, layer, head, attention]
         answers.select(choose, [asked, method], shown, **private, **in_turn).then(None, js=TO_SENTENCE, **private)
         method.input(explain_again, [asked, explained, method], shown, **private, **in_turn)
         for choice in (layer, head):
             choice.input(attend, [explained, layer, head], attention, **private, **in_turn)
-        run.click(annotate, [file, column, *of_many, model], [summary, result], api_name="annotate")
+        run.click(None, js=TO_ANSWERS, **private)
+        run.click(annotate, [file, column, *questions, model], [summary, result], api_name="annotate").then(
+            None, js=TO_ANSWERS, **private
+        )
     return page.queue(max_size=MAX_WAITING)

@@ -75,6 +75,11 @@ def test_names_are_those_that_the_pipeline_finds(asker):
     assert asked_about(asker.ask("Camden and LOCATION12 are dear", [], ["price"])) == ["Camden", "LOCATION12"]
 
 
+def test_a_name_is_no_part_of_a_longer_one(asker):
+    asked = asker.ask("Soho Square is dear, Soho is not", ["Soho", "Soho Square"], ["price"])
+    assert [(one.target, one.target_start) for one in asked.answers] == [("Soho", 21), ("Soho Square", 0)]
+
+
 def test_what_is_not_asked_or_read_is_said(asker):
     names = ["Acton", "Balham", "Clapham", "Dalston", "Ealing", "Fulham", "Greenwich", "Hackney", "Islington"]
     asked = asker.ask(" and ".join(names), [], ["price"])
@@ -119,6 +124,7 @@ def test_models_without_targets_and_without_quasi_attention(tiny_bert, model_typ
     model = backbones.load_model(str(tiny_bert), config, "sdpa").eval()
     pipe = AspectSentimentPipeline(model=model, tokenizer=backbones.load_tokenizer(str(tiny_bert), config))
     asker = kinds.ContextGuided(pipe)
+    assert [len(answers) for answers in asker.ask_all(["\u200b", "soup"], [], ["food"])] == [0, 1]
     asked = asker.ask("The soup is cheap", [], ["food"])
     assert [(answer.target, answer.aspect) for answer in asked.answers] == [(None, "food")]
     explained = asker.explain(asked, asked.answers[0], "gradient")

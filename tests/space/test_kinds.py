@@ -92,13 +92,15 @@ def test_a_target_that_is_not_read_is_said(make_model):
         "The text is too long for the model: its end was not read.",
         "Not asked about, since only the end names it: fish.",
     ]
-    assert [[one.target for one in of_text] for of_text in asker.ask_all([long, " "], ["fish"], [])] == [[], []]
+    assert [[one.target for one in of_text] for of_text in asker.ask_all([long, " \u200b"], ["fish"], [])] == [[], []]
 
 
 def test_what_cannot_be_asked_is_said(folders):
     pairs, given = (kinds.load(str(folders[name])) for name in ("af_lstm", "given"))
     with pytest.raises(ValueError, match="Say what to ask about: words of the text, or an aspect"):
         pairs.ask("The soup is dear", [], [])
+    with pytest.raises(ValueError, match="--- is no aspect: write it in words"):
+        pairs.ask("The soup is dear", [], ["price", "---"])
     with pytest.raises(ValueError, match="Say what to ask about: words of the text, such as soup"):
         given.ask("The soup is dear", [], [])
     for asker in (pairs, given):
@@ -110,7 +112,7 @@ def test_what_cannot_be_asked_is_said(folders):
 @pytest.mark.parametrize("task", ["tagging without spans", "bert without questions"])
 def test_models_of_other_tasks_are_refused(make_tagger, bert_without_pooler, task: str):
     folder = make_tagger(["NN", "VB"]) if task == "tagging without spans" else bert_without_pooler
-    with pytest.raises(ValueError, match="it brings no pipeline for texts, and is no classifier of pairs"):
+    with pytest.raises(ValueError, match=r"is no classifier of pairs: see examples/predict\.py"):
         kinds.load(str(folder))
 
 
