@@ -33,8 +33,8 @@ element.addEventListener('click', event => {
     trigger('select', {number: Number(chosen.dataset.number)});
 });
 """
-# Answers may stand below the screen, as on a phone, or above it, beside a long text: the page goes there, when they are
-# asked for and when they have come.
+# Answers may stand below the screen, as on a phone, or above it, beside a long text: the page goes there when they are
+# asked for, and when they have come.
 TO_ANSWERS = """() => requestAnimationFrame(() => requestAnimationFrame(() => {
     const result = document.getElementById('result');
     const {top} = result.getBoundingClientRect();
