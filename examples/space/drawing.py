@@ -94,19 +94,15 @@ def _shares(explained: Explained) -> dict[tuple[int, int], float]:
 
 def why(explained: Explained) -> str:
     """What the marks of an explanation mean."""
-    answer, shares = explained.answer, _shares(explained)
-    said = f"{escape(answer.label or 'this answer')} <small>{escape(about(answer))}</small>"
-    if not shares:
-        return f'<p class="why"><b>{said}</b>: no single word decides. Without any one of them it is as probable.</p>'
+    answer, shares = explained.answer, _shares(explained).values()
+    said = f"<b>{escape(answer.label or 'this answer')} <small>{escape(about(answer))}</small></b>"
     by_method = f"by {explained.method.replace('_', ' ')}"
     speaks = "without them the answer is less probable" if explained.method == LEFT_OUT else by_method
-    against = ""
-    if min(shares.values()) < 0:
-        against = ' <mark class="against" style="--share:.6">Hatched</mark> words speak against it.'
-    return (
-        f'<p class="why"><b>{said}</b> rests on the <mark class="for" style="--share:.8">marked</mark> words: '
-        f"{speaks}.{against}</p>"
-    )
+    rests = f'rests on the <mark class="for" style="--share:.8">marked</mark> words: {speaks}.'
+    if not any(share > 0 for share in shares):
+        rests = "rests on no single word: without any one of them it is about as probable, or more."
+    against = ' <mark class="against" style="--share:.6">Hatched</mark> words speak against it.'
+    return f'<p class="why">{said} {rests}{against if any(share < 0 for share in shares) else ""}</p>'
 
 
 def about(answer: Answer) -> str:
@@ -122,7 +118,7 @@ def cards(answers: Sequence[Answer], none_label: str | None, notes: Sequence[str
     noted = "".join(f'<p class="note">{escape(text)}</p>' for text in notes)
     if not numbered:
         return f'<h3 tabindex="-1">Nothing found</h3><p class="note">The model finds nothing in this text.</p>{noted}'
-    count = f"{len(saying)} answer{'' if len(saying) == 1 else 's'}"
+    count = f"{len(saying) or 'No'} answer{'' if len(saying) <= 1 else 's'}"
     shown = "".join(f"<li>{_card(number, answer)}</li>" for number, answer in saying)
     quiet = " ".join(_chip(number, answer) for number, answer in silent)
     return (
