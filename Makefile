@@ -38,7 +38,7 @@ restaurants: install  ## fine-tune a model for restaurant reviews, asked about a
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/restaurants.yaml \
 		$(if $(DATA_DIR),--data_dirs '{"categories": "$(DATA_DIR)", "terms": "$(DATA_DIR)"}')
 
-space: install  ## start the demo on the quickstart's model, or on another: make space MODEL=folder or Hub id
+space: install  ## start the demo on the quickstart's model, or on others: make space MODEL=folder, Hub id or NAME=MODEL,NAME=MODEL
 	$(if $(MODEL),,test -f outputs/quickstart/seed-42/model.safetensors || $(MAKE) quickstart)
 	$(if $(MODEL),MODEL="$(MODEL)",$(OFFLINE)) $(BIN)/python examples/space/app.py
 

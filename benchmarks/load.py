@@ -119,17 +119,23 @@ def ask_pipeline(arguments: BenchmarkArguments) -> Iterator[dict]:
 
 def ask_demo(arguments: BenchmarkArguments) -> Iterator[dict]:
     """The demo in a process of its own, asked over its port; then by more visitors at once than may wait."""
-    aspects = AutoConfig.from_pretrained(arguments.checkpoint).aspects
-    server, address, _ = start_demo(arguments.checkpoint)
+    checkpoint = arguments.checkpoint
+    aspects = AutoConfig.from_pretrained(checkpoint).aspects
+    server, address, _ = start_demo(str(Path(checkpoint).resolve()) if Path(checkpoint).exists() else checkpoint)
     try:
         alone = Client(address, max_workers=arguments.burst, verbose=False)
-        expected = {text: alone.predict(text, "", aspects, api_name="/ask")[0] for text in TEXTS}
-        if len(set(expected.values())) < len(TEXTS):
-            raise ValueError(f"checkpoint={arguments.checkpoint} answers texts alike, which would hide a mix-up")
+
+        def shown(outputs: tuple) -> tuple:
+            sentence, _, answers, *_ = outputs
+            return sentence, answers
+
+        expected = {text: shown(alone.predict(text, "", aspects, api_name="/ask")) for text in TEXTS}
+        if len({answers for _, answers in expected.values()}) < len(TEXTS):
+            raise ValueError(f"checkpoint={checkpoint} answers texts alike, which would hide a mix-up")
 
         def client(visitor: Client, generator: random.Random) -> bool:
             text = generator.choice(TEXTS)
-            return visitor.predict(text, "", aspects, api_name="/ask")[0] == expected[text]
+            return shown(visitor.predict(text, "", aspects, api_name="/ask")) == expected[text]
 
         visitors = [partial(client, Client(address, verbose=False)) for _ in range(arguments.clients)]
         yield {"": "demo"} | load(arguments, server.pid, visitors)
@@ -138,24 +144,27 @@ def ask_demo(arguments: BenchmarkArguments) -> Iterator[dict]:
         outcomes = Counter()
         for text, job in jobs:
             try:
-                outcomes["answered" if job.result()[0] == expected[text] else "wrong"] += 1
+                outcomes["answered" if shown(job.result()) == expected[text] else "wrong"] += 1
             except QueueError:
                 outcomes["told that the demo is busy"] += 1
         print(f"\n{arguments.burst} at once: {json.dumps(outcomes)}")
-        one_more = alone.predict(TEXTS[0], "", aspects, api_name="/ask")[0] == expected[TEXTS[0]]
+        one_more = shown(alone.predict(TEXTS[0], "", aspects, api_name="/ask")) == expected[TEXTS[0]]
         print(f"One more afterwards: {'answered' if one_more else 'wrong'}")
     finally:
         server.terminate()
         server.wait()
 
 
-def start_demo(checkpoint: str | Path) -> tuple[subprocess.Popen, str, list[str]]:
-    """The demo's process, its address, and what it prints, to which lines are added as they come."""
-    model = str(Path(checkpoint).resolve()) if Path(checkpoint).exists() else checkpoint
+def start_demo(models: str) -> tuple[subprocess.Popen, str, list[str]]:
+    """The demo's process, its address, and what it prints, to which lines are added as they come.
+
+    Args:
+        models: as its variable MODEL has them.
+    """
     process = subprocess.Popen(
         [sys.executable, "-u", "examples/space/app.py"],
         cwd=ROOT,
-        env={**os.environ, "MODEL": model},
+        env={**os.environ, "MODEL": models},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -168,7 +177,7 @@ def start_demo(checkpoint: str | Path) -> tuple[subprocess.Popen, str, list[str]
             killer.cancel()
             threading.Thread(target=lambda: printed.extend(process.stdout), daemon=True).start()
             return process, address[0], printed
-    raise RuntimeError(f"the demo did not start on {checkpoint}: {''.join(printed)}")
+    raise RuntimeError(f"the demo did not start on {models}: {''.join(printed)}")
 
 
 def main(arguments: BenchmarkArguments):

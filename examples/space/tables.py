@@ -7,8 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shortened
 
+from asking import Answer
+
 MAX_ROWS = 1_000
-ADDED = ("target", "aspect", "label", "score", "truncated")
+ADDED = (
+    *("target", "target_start", "target_end", "opinion", "opinion_start", "opinion_end"),
+    *("aspect", "label", "score", "truncated"),
+)
 
 
 def read(file: str | Path, column: str) -> tuple[list[str], list[dict[str, str]]]:
@@ -48,13 +53,12 @@ def read(file: str | Path, column: str) -> tuple[list[str], list[dict[str, str]]
     return columns, rows
 
 
-def annotated(row: Mapping[str, str], answers: Iterable[Mapping]) -> list[dict]:
+def annotated(row: Mapping[str, str], answers: Iterable[Answer]) -> list[dict]:
     """The row once for each answer, and once without any where there is none."""
-    added = [
-        {name: answer[name] for name in ADDED}
-        | {"score": f"{answer['score']:.4f}", "truncated": "yes" if answer["truncated"] else "no"}
-        for answer in answers
-    ]
+    added = []
+    for answer in answers:
+        cells = {name: "" if (value := getattr(answer, name)) is None else value for name in ADDED}
+        added.append(cells | {"score": f"{answer.score:.4f}", "truncated": "yes" if answer.truncated else "no"})
     return [{**row, **cells} for cells in added or [dict.fromkeys(ADDED, "")]]
 
 

@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from gradio_client import Client
 
-import app
-import asking
+import kinds
+import page
 
 
 @pytest.mark.demo
@@ -24,16 +25,24 @@ def test_demo_under_load(checkpoint, run_script):
     assert "One more afterwards: answered" in printed
 
 
-def test_the_queue_has_an_end_and_a_model_without_targets_is_not_asked_for_names(pipe):
-    asker = asking.Asker(pipe)
-    assert app.build(asker)._queue.max_size == app.MAX_WAITING == 64
-    for targets in (["LOCATION1"], []):
-        asker.targets = targets
-        components = app.build(asker).config["components"]
-        (names,) = (one["props"] for one in components if one["props"].get("elem_id") == "names")
-        assert names["visible"] is bool(targets)
+def test_the_queue_has_an_end_and_only_what_a_model_takes_is_asked_for(folders):
+    places, tagger, af_lstm = (kinds.load(str(folders[name])) for name in ("places", "tagger", "af_lstm"))
+    assert page.build({"places": places})._queue.max_size == page.MAX_WAITING == 64
+    for asker, shown in ((places, {"names", "aspects"}), (tagger, set()), (af_lstm, {"names", "others"})):
+        components = page.build({"one": asker}).config["components"]
+        fields = {one["props"].get("elem_id"): one["props"].get("visible") for one in components}
+        assert {name for name in ("names", "aspects", "others", "model") if fields[name]} == shown
 
 
-def test_a_tagger_is_refused(tiny_tagger):
-    with pytest.raises(SystemExit, match=r"is no classifier that .*a tagger is asked with examples/predict.py"):
-        app.load_asker(str(tiny_tagger), None)
+@pytest.mark.demo
+def test_callers_who_leave_things_out_are_told(server):
+    client = Client(server[0], verbose=False)
+    for text, names, told in (
+        (None, None, "There is nothing to read"),
+        ("Soho is dear", "x" * 2000, "A name has 2,000 characters"),
+        ("Soho is dear", None, "aria-label"),
+    ):
+        sentence, _, answers, *_ = client.predict(text, names, ["price"], api_name="/ask")
+        assert told in sentence + answers
+    assert "Give a csv file first" in client.predict(None, None, None, ["price"], api_name="/annotate")[0]
+    assert "Traceback" not in "".join(server[1])

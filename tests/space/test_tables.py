@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 import tables
+from asking import Answer
 
-ANSWER = {"target": "Soho", "aspect": "price", "label": "negative", "score": 0.98765, "truncated": True}
+ANSWER = Answer("Soho", 0, 4, aspect="price", label="negative", score=0.98765, truncated=True)
 
 
 def test_read_and_write(tmp_path: Path):
@@ -17,11 +18,19 @@ def test_read_and_write(tmp_path: Path):
     assert rows == [{"id": "1", "text": 'Soho, "dear"\nand caf\u00e9'}, {"id": "2", "text": ""}]
     annotated = [*tables.annotated(rows[0], [ANSWER, ANSWER]), *tables.annotated(rows[1], [])]
     tables.write(tmp_path / "annotated.csv", columns, annotated)
-    added = {"target": "Soho", "aspect": "price", "label": "negative", "score": "0.9877", "truncated": "yes"}
+    added = {
+        "target": "Soho",
+        "target_start": 0,
+        "target_end": 4,
+        "opinion": "",
+        "opinion_start": "",
+        "opinion_end": "",
+    }
+    added |= {"aspect": "price", "label": "negative", "score": "0.9877", "truncated": "yes"}
     assert annotated == [{**rows[0], **added}] * 2 + [{**rows[1], **dict.fromkeys(added, "")}]
     content = (tmp_path / "annotated.csv").read_bytes().decode("utf-8")
-    assert content.startswith("\ufeffid,text,target,aspect,label,score,truncated\r\n")
-    assert content.endswith('caf\u00e9",Soho,price,negative,0.9877,yes\r\n2,,,,,,\r\n')
+    assert content.startswith(f"\ufeffid,text,{','.join(added)}\r\n")
+    assert content.endswith('caf\u00e9",Soho,0,4,,,,price,negative,0.9877,yes\r\n2,,,,,,,,,,,\r\n')
 
 
 @pytest.mark.parametrize(
@@ -54,4 +63,4 @@ def test_a_column_must_have_a_name(tmp_path: Path):
 
 def test_half_surrogates_are_written(tmp_path: Path):
     tables.write(tmp_path / "annotated.csv", ["text"], tables.annotated({"text": "Soho \ud83d"}, []))
-    assert "Soho \\ud83d,,,,," in (tmp_path / "annotated.csv").read_text(encoding="utf-8-sig")
+    assert "Soho \\ud83d,,,,,,,,,," in (tmp_path / "annotated.csv").read_text(encoding="utf-8-sig")
