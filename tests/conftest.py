@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from filelock import FileLock
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from tokenizers.models import BPE, Unigram
@@ -290,14 +291,31 @@ def save_word_model(tmp_path_factory) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def finished_tagger(tmp_path_factory, tiny_bert: Path, tiny_laptop14: Path, run_script) -> Path:
+def run_once(tmp_path_factory, run_script) -> Callable[..., tuple[Path, str]]:
+    """Trains once for all processes that run tests: the folder of a run, and what it printed."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+
+    def run(name: str, *words: str | Path) -> tuple[Path, str]:
+        folder, printed = shared / name / "run", shared / name / "printed.txt"
+        with FileLock(shared / f"{name}.lock"):
+            if not printed.exists():
+                finished = run_script("examples/run_absa.py", *words, "--output_dir", folder)
+                assert TOKEN not in finished.stderr
+                printed.write_text(finished.stdout)
+        return folder, printed.read_text()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def finished_tagger(tiny_bert: Path, tiny_laptop14: Path, run_once) -> Path:
     """A run of a tagger."""
-    folder = tmp_path_factory.mktemp("finished_tagger") / "run"
     words = ("configuration/recipes/laptop14_minilm.yaml", "--model_name_or_path", tiny_bert)
     words += ("--config_overrides", "lstm_size=12", "--data_dir", tiny_laptop14, "--learning_rate", "1e-2")
-    words += ("--new_learning_rate", "1e-2", "--bf16", "false", "--output_dir", folder)
-    run_script("examples/run_absa.py", *words)
-    return folder
+    words += ("--new_learning_rate", "1e-2", "--bf16", "false")
+    return run_once("tagger", *words)[0]
 
 
 @pytest.fixture(scope="session")
@@ -319,16 +337,14 @@ def tiny_aste(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def finished_generator(tmp_path_factory, tiny_bert: Path, tiny_aste: Path, run_script) -> Path:
+def finished_generator(tiny_bert: Path, tiny_aste: Path, run_once) -> Path:
     """A run of a pointer model."""
-    folder = tmp_path_factory.mktemp("finished_generator") / "run"
     words = ("configuration/recipes/aste_14res_minilm.yaml", "--model_name_or_path", tiny_bert)
     words += ("--config_overrides", "decoder_layers=1,decoder_heads=4,mlp_dropout=0,decoder_dropout=0")
     words += ("--data_dir", tiny_aste, "--learning_rate", "3e-3", "--new_learning_rate", "3e-3", "--bf16", "false")
     words += ("--learning_rates", "{}", "--max_steps", "120", "--eval_strategy", "steps", "--eval_steps", "60")
-    words += ("--save_strategy", "steps", "--save_steps", "60")
-    run_script("examples/run_absa.py", *words, "--output_dir", folder)
-    return folder
+    words += ("--save_strategy", "steps", "--save_steps", "60", "--r_drop", "false")
+    return run_once("generator", *words)[0]
 
 
 @pytest.fixture(scope="session")
@@ -418,14 +434,11 @@ def recipe(tmp_path_factory, tiny_bert: Path, tiny_sentihood: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def finished_run(tmp_path_factory, recipe: Path, run_script) -> tuple[Path, str]:
+def finished_run(recipe: Path, run_once) -> tuple[Path, str]:
     """A run with two seeds, and what it printed; HF_TOKEN was set."""
-    folder = tmp_path_factory.mktemp("finished") / "run"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HF_TOKEN", TOKEN)
-        run = run_script("examples/run_absa.py", recipe, "--output_dir", folder, "--seeds", "1", "2")
-    assert TOKEN not in run.stderr
-    return folder, run.stdout
+        return run_once("classifier", recipe, "--seeds", "1", "2")
 
 
 @pytest.fixture(scope="session")
