@@ -33,12 +33,12 @@ def ask(page, text: str = TEXT):
 
 def upload(page, file: Path):
     """Gives a file, again where the page has just been drawn and nothing listens to it yet."""
-    for _ in range(10):
+    for _ in range(4):
         page.get_by_role("tab", name="Many texts").click()
         with suppress(PlaywrightTimeoutError):
-            page.set_input_files("#file input[type=file]", file, timeout=3000)
-        with suppress(PlaywrightTimeoutError):
-            page.get_by_text(file.name).wait_for(timeout=3000)
+            page.set_input_files("#file input[type=file]", file, timeout=5000)
+        with suppress(PlaywrightTimeoutError):  # long enough that an upload on a busy machine is not begun anew
+            page.get_by_text(file.name).wait_for(timeout=15_000)
             return
     pytest.fail(f"{file.name} does not show")
 
