@@ -53,62 +53,52 @@ def load_askers(models: str, revision: str | None = None) -> dict[str, Asker]:
     return askers
 
 
+COLOURS = {  # of Gradio's variables: on light pages and on dark ones
+    "body_background_fill": (PAPER, NIGHT),
+    "body_text_color": (INK, CHALK),
+    "body_text_color_subdued": ("*neutral_600", "*neutral_300"),
+    "background_fill_primary": ("white", "#1d212a"),
+    "block_background_fill": ("white", "#1d212a"),
+    "block_border_color": ("#d9d2c3", "#3a3f4b"),
+    "block_title_text_color": (INK, CHALK),
+    "block_label_text_color": ("*neutral_600", "*neutral_300"),
+    "input_background_fill": ("white", "#15181f"),
+    "input_border_color": ("#8a8475", "#7b8090"),
+    "input_border_color_focus": (INK, CHALK),
+    "input_placeholder_color": ("*neutral_500", "*neutral_400"),
+    "checkbox_background_color_selected": (INK, "#7b8090"),
+    "checkbox_border_color": ("#8a8475", "#7b8090"),
+    "checkbox_label_background_fill": ("#f1ecdf", "#2a2f3a"),
+    "table_even_background_fill": ("*background_fill_primary", "*background_fill_primary"),
+    "table_odd_background_fill": ("*background_fill_primary", "*background_fill_primary"),
+    **{
+        f"button_primary_{part}{state}": colours
+        for state in ("", "_hover")
+        for part, colours in {
+            "background_fill": (INK, CHALK),
+            "border_color": (INK, CHALK),
+            "text_color": ("white", NIGHT),
+        }.items()
+    },
+    **{f"link_text_color{state}": (INK, CHALK) for state in ("", "_hover", "_visited", "_active")},
+}
+
+
 def theme() -> gr.themes.Base:
     """Ink on paper; colours are left to what a text says."""
-    of_buttons = {
-        f"button_primary_{part}{state}{mode}": colour
-        for mode, fill, text in (("", INK, "white"), ("_dark", CHALK, NIGHT))
-        for state in ("", "_hover")
-        for part, colour in (("background_fill", fill), ("border_color", fill), ("text_color", text))
-    }
-    of_links = {
-        f"link_text_color{state}{mode}": colour
-        for mode, colour in (("", INK), ("_dark", CHALK))
-        for state in ("", "_hover", "_visited", "_active")
+    by_mode = {
+        f"{name}{mode}": colour
+        for name, pair in COLOURS.items()
+        for mode, colour in zip(("", "_dark"), pair, strict=True)
     }
     return gr.themes.Base(
         primary_hue="stone", secondary_hue="stone", neutral_hue="stone", font=FONT, font_mono=MONOSPACE
     ).set(
-        **of_buttons,
-        **of_links,
-        body_background_fill=PAPER,
-        body_background_fill_dark=NIGHT,
-        body_text_color=INK,
-        body_text_color_dark=CHALK,
-        body_text_color_subdued="*neutral_600",
-        body_text_color_subdued_dark="*neutral_300",
-        background_fill_primary="white",
-        background_fill_primary_dark="#1d212a",
-        block_background_fill="white",
-        block_background_fill_dark="#1d212a",
-        block_border_color="#d9d2c3",
-        block_border_color_dark="#3a3f4b",
-        block_title_text_color=INK,
-        block_title_text_color_dark=CHALK,
+        **by_mode,
         block_title_text_weight="600",
-        block_label_text_color="*neutral_600",
-        block_label_text_color_dark="*neutral_300",
         block_radius="10px",
-        input_background_fill="white",
-        input_background_fill_dark="#15181f",
         input_border_width="1px",
-        input_border_color="#8a8475",
-        input_border_color_dark="#7b8090",
-        input_border_color_focus=INK,
-        input_border_color_focus_dark=CHALK,
-        input_placeholder_color="*neutral_500",
-        input_placeholder_color_dark="*neutral_400",
-        checkbox_background_color_selected=INK,
-        checkbox_background_color_selected_dark="#7b8090",
         checkbox_border_color_selected=INK,
-        checkbox_border_color="#8a8475",
-        checkbox_border_color_dark="#7b8090",
-        checkbox_label_background_fill="#f1ecdf",
-        checkbox_label_background_fill_dark="#2a2f3a",
-        table_even_background_fill="*background_fill_primary",
-        table_even_background_fill_dark="*background_fill_primary",
-        table_odd_background_fill="*background_fill_primary",
-        table_odd_background_fill_dark="*background_fill_primary",
         color_accent=INK,
     )
 
