@@ -9,6 +9,7 @@ import datasets
 
 from .builder import TEXT, RowsBuilder
 from .source_files import checked_text, choose, value_error
+from .tag_schemes import bieos_to_bio, first_fault, spans_of, split_tag
 from .words import joined_offsets
 
 SPAN = datasets.List(datasets.Value("int32"))
@@ -97,6 +98,34 @@ def sentence_of(id_: str, words: list[str], tuples: list[dict]) -> dict:
         "offsets": joined_offsets(words),
         "tuples": tuples,
     }
+
+
+def tuples_of_tags(data: datasets.DatasetDict) -> datasets.DatasetDict:
+    """Tagged sentences, see `TaggedBuilder`, as sentences of tuples: a span is a target, and its type the label.
+
+    Raises:
+        ValueError: no tag marks a span, as of parts of speech, or the tags of a sentence are neither BIO nor BIEOS.
+    """
+    names = next(iter(data.values())).features["tags"].feature.names
+    types = dict.fromkeys(type_ for prefix, type_ in map(split_tag, names) if prefix in ("B", "S") and type_)
+    if not types:
+        raise ValueError(f"the tags {', '.join(names)} mark no spans: give data whose tags do, such as B-POS")
+    labels = [LABEL_OF.get(type_, type_) for type_ in types]
+    features = tuple_features(target=SPAN, label=datasets.ClassLabel(names=labels))
+
+    def with_tuples(row: dict) -> dict:
+        tags = bieos_to_bio([names[tag] for tag in row["tags"]])
+        if (fault := first_fault(tags, "BIO")) is not None:
+            raise ValueError(f"sentence {row['id']}: {tags[fault]} cannot stand at word {fault + 1}; correct the tags")
+        spans = [{"target": (start, end), "label": LABEL_OF.get(type_, type_)} for start, end, type_ in spans_of(tags)]
+        return sentence_of(row["id"], row["tokens"], spans)
+
+    return datasets.DatasetDict(
+        {
+            split: datasets.Dataset.from_list([with_tuples(row) for row in rows], features=features)
+            for split, rows in data.items()
+        }
+    )
 
 
 def checked_words(words: object, place: str) -> list[str]:

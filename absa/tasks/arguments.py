@@ -316,18 +316,20 @@ class GenerationArguments(DataArguments):
     """Which sentences with tuples, and what of them is generated."""
 
     task: ClassVar[str] = "generation"
-    datasets: ClassVar[tuple[str, ...]] = ("aste_v2", "bartabsa", "mams")
+    datasets: ClassVar[tuple[str, ...]] = ("aste_v2", "bartabsa", "mams", "e2e_absa")
     auto_class: ClassVar[type] = AutoModelForSeq2SeqLM
 
     dataset: str = field(
         default="aste_v2",
-        metadata={"help": "aste_v2, bartabsa, mams, or a folder or Hub id of parquet files (default: aste_v2)."},
+        metadata={
+            "help": "aste_v2, bartabsa, mams, e2e_absa, or a folder or Hub id of parquet files (default: aste_v2)."
+        },
     )
     data_config: str | None = field(
         default=None,
         metadata={
             "help": "14lap, 14res, 15res, 16res or own of aste_v2; penga_14lap, pengb_, fan_, wang_ and so on of "
-            "bartabsa; terms of mams."
+            "bartabsa; terms of mams; laptop14, rest14, rest15 or rest16 of e2e_absa."
         },
     )
     subtasks: list[str] = field(

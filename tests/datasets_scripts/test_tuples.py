@@ -4,10 +4,12 @@ import json
 import re
 
 import pytest
-from datasets import DatasetDict
+from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value
 
 from datasets_scripts import ASTEV2, BARTABSA, MAMS, export_parquet, load_absa_dataset
 from datasets_scripts.subtasks import SUBTASKS, sentences_of, subtask_rows
+from datasets_scripts.tag_schemes import label_names
+from datasets_scripts.tuples import tuples_of_tags
 from datasets_scripts.words import word_offsets
 
 TRIPLETS = {
@@ -319,6 +321,43 @@ def test_rows_of_subtasks(subtask, expected):
 def test_an_unknown_subtask():
     with pytest.raises(ValueError, match="subtask='absa': choose one of ate, ote, alsc"):
         subtask_rows([], "absa")
+
+
+def tagged(names, tags) -> DatasetDict:
+    """A training split of one sentence of as many words."""
+    strings, words = Value("string"), [f"w{number}" for number in range(len(tags))]
+    features = {"id": strings, "text": strings, "tokens": List(strings), "tags": List(ClassLabel(names=names))}
+    row = {"id": "7", "text": "-".join(words), "tokens": words, "tags": tags}
+    return DatasetDict(train=Dataset.from_list([row], features=Features(features)))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [
+        ("BIO", ["B-NEG", "B-NEG", "I-NEG", "O", "B-dear", "I-dear", "I-dear"]),
+        ("BIEOS", ["S-NEG", "B-NEG", "E-NEG", "O", "B-dear", "I-dear", "E-dear"]),
+    ],
+)
+def test_tags_become_tuples(scheme, tags):
+    train = tuples_of_tags(tagged(label_names(["NEG", "dear"], scheme), tags))["train"]
+    assert train.features["tuples"].feature["label"].names == ["negative", "dear"]
+    assert (train[0]["text"], train[0]["offsets"][:2]) == ("w0 w1 w2 w3 w4 w5 w6", [[0, 2], [3, 5]])
+    assert sentences_of(train)[0]["tuples"] == [
+        {"target": target, "label": label}
+        for target, label in (((0, 1), "negative"), ((1, 3), "negative"), ((4, 7), "dear"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "tags", "told"),
+    [
+        (["NOUN", "VERB"], ["VERB"], "^the tags NOUN, VERB mark no spans: give data whose tags do"),
+        (["O", "B-POS", "I-POS"], ["O", "I-POS"], "^sentence 7: I-POS cannot stand at word 2; correct the tags"),
+    ],
+)
+def test_tags_that_are_no_tuples(names, tags, told):
+    with pytest.raises(ValueError, match=told):
+        tuples_of_tags(tagged(names, tags))
 
 
 @pytest.mark.filterwarnings("ignore:.*tuples that repeat")

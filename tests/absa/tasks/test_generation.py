@@ -1,6 +1,7 @@
 """absa/tasks/generation.py: sentences with tuples become sequences, and what is generated becomes scores."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,20 @@ def test_rows_and_overview(load):
     asked, _ = load("alsc", "aoe")
     assert asked.splits["test"]["target"] == [(1, 3), (1, 3)]  # one row for each of the two
     assert asked.main_scores == ["alsc/accuracy", "alsc/macro_f1"]
+
+
+def test_tagged_terms_are_generated_with_their_labels(tiny_laptop14: Path):
+    arguments = GenerationArguments(
+        dataset="e2e_absa", data_config="laptop14", data_dir=str(tiny_laptop14), subtasks=["aesc"]
+    )
+    tagged = load_absa_dataset("e2e_absa", "laptop14", data_dir=tiny_laptop14)["test"]
+    rows = Generation.load(arguments).splits["test"]
+    assert (rows["id"], rows["words"]) == (tagged["id"][:], tagged["tokens"][:])
+    names = tagged.features["tags"].feature.names
+    of_tags = [[names[tag] for tag in tags] for tags in tagged["tags"]]
+    assert sum(map(len, rows["tuples"])) == sum(tag[0] in "BS" for tags in of_tags for tag in tags) > 0
+    with pytest.raises(ValueError, match=r"subtask='aste': none of \d+ tuples states target with opinion"):
+        Generation.load(replace(arguments, subtasks=["aste"]))
 
 
 def test_sequences_are_those_of_the_grammar(entries_of, caplog):
