@@ -4,8 +4,8 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
 `_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_ablation`,
-`_apart`, `_unseen`, `_contrast` or `_found_and_judged` behind it, or a data set's and a score's for all grids of that
-data set side by side, or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
+`_apart`, `_unseen`, `_contrast` or `_found_and_judged` behind it, or `af_lstm_` and a score's for these grids side by
+side, or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
 """
 
 import re
@@ -86,9 +86,9 @@ def all_tables(results_dir: Path) -> dict[str, str]:
     results, tables, grids = read_results(results_dir), {}, list(map(read_grid, GRIDS))
     for grid in grids:
         tables |= tables_of(grid, results, results_dir)
-    if together := [grid for grid in grids if grid.dataset == "aspect_polarity"]:
+    if together := [grid for grid in grids if grid.name.startswith("af_lstm_")]:
         for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
-            tables[f"aspect_polarity_{score}"] = side_by_side(together, results, number)
+            tables[f"af_lstm_{score}"] = side_by_side(together, results, number)
     generators = [grid for grid in grids if grid.task == "generation"]
     tables |= {"overlap": overlap_table(generators, results), "by_number": by_number_table(generators, results_dir)}
     return tables

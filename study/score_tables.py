@@ -49,6 +49,7 @@ MAIN_SCORES = {  # by `Grid.scored_as`
         "ate_f1": "ATE F1",
         "ote_f1": "OTE F1",
     },
+    "aesc": {"f1": "F1", "precision": "precision", "recall": "recall", "ate_f1": "borders"},
     "aoe": {"f1": "F1", "precision": "precision", "recall": "recall"},
     "alsc": {"accuracy": "accuracy", "macro_f1": "macro-F1", "floor_majority_accuracy": "the commonest label"},
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},

@@ -47,7 +47,7 @@ def test_generators_show_the_scores_of_their_subtask():
         if grid.task == "generation":
             assert {run.get("subtasks", "aste") for run in grid.runs.values()} == {grid.scored_as}
             shown[grid.scored_as] = list(report.MAIN_SCORES[grid.scored_as])
-    assert shown.keys() == {"aste", "aoe", "alsc"}
+    assert shown.keys() == {"aste", "aesc", "aoe", "alsc"}
     for subtask, names in shown.items():
         assert names[: len(generation.MAIN_SCORES[subtask])] == generation.MAIN_SCORES[subtask]
 
