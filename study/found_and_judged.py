@@ -9,8 +9,8 @@ All models get the texts of E2E-ABSA's test split, as they were written, through
 has the place and the label of a term. The terms are those of aspect_polarity, since E2E-ABSA has its own as tokens, in
 which brackets and dashes are lost and some words are others. It is printed how many terms differ.
 
-A generator of the grid aesc learns from the same sentences as the tagger. ASTE-Data-V2 has fewer, and of these only the
-terms that have an opinion term.
+A generator of the grid aesc learns from the same sentences as the tagger. ASTE-Data-V2 has fewer, and of these only
+the terms that have an opinion term.
 """
 
 import re
