@@ -100,8 +100,10 @@ def sentence_of(id_: str, words: list[str], tuples: list[dict]) -> dict:
     }
 
 
-def tuples_of_tags(data: datasets.DatasetDict) -> datasets.DatasetDict:
+def tuples_from_tags(data: datasets.DatasetDict) -> datasets.DatasetDict:
     """Tagged sentences, see `TaggedBuilder`, as sentences of tuples: a span is a target, and its type the label.
+
+    The text becomes the tokens with blanks between them.
 
     Raises:
         ValueError: no tag marks a span, as of parts of speech, or the tags of a sentence are neither BIO nor BIEOS.

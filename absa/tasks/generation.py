@@ -28,7 +28,7 @@ from absa.tasks.sequences import Sequences, sequences_of
 from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.subtasks import SPANS, SUBTASKS, sentences_of, subtask_rows
-from datasets_scripts.tuples import tuples_of_tags
+from datasets_scripts.tuples import tuples_from_tags
 from modeling_generative_absa import TASKS, WordTuple
 from modeling_generative_absa.text_generative_absa import FIELDS, PROMPTS
 
@@ -100,7 +100,7 @@ class Generation(Task):
         """The data set that the arguments ask for; the errors of the builders come through."""
         data = load_absa_dataset(arguments.dataset, **arguments.builder_options)
         if all("tags" in split.features for split in data.values()):
-            data = tuples_of_tags(data)
+            data = tuples_from_tags(data)
         check_columns(data, arguments, "tuples")
         return cls.of(data, arguments.subtasks, arguments.validation_fraction, arguments.validation_seed)
 

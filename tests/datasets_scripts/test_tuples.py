@@ -9,7 +9,7 @@ from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value
 from datasets_scripts import ASTEV2, BARTABSA, MAMS, export_parquet, load_absa_dataset
 from datasets_scripts.subtasks import SUBTASKS, sentences_of, subtask_rows
 from datasets_scripts.tag_schemes import label_names
-from datasets_scripts.tuples import tuples_of_tags
+from datasets_scripts.tuples import tuples_from_tags
 from datasets_scripts.words import word_offsets
 
 TRIPLETS = {
@@ -339,7 +339,7 @@ def tagged(names, tags) -> DatasetDict:
     ],
 )
 def test_tags_become_tuples(scheme, tags):
-    train = tuples_of_tags(tagged(label_names(["NEG", "dear"], scheme), tags))["train"]
+    train = tuples_from_tags(tagged(label_names(["NEG", "dear"], scheme), tags))["train"]
     assert train.features["tuples"].feature["label"].names == ["negative", "dear"]
     assert (train[0]["text"], train[0]["offsets"][:2]) == ("w0 w1 w2 w3 w4 w5 w6", [[0, 2], [3, 5]])
     assert sentences_of(train)[0]["tuples"] == [
@@ -357,7 +357,7 @@ def test_tags_become_tuples(scheme, tags):
 )
 def test_tags_that_are_no_tuples(names, tags, told):
     with pytest.raises(ValueError, match=told):
-        tuples_of_tags(tagged(names, tags))
+        tuples_from_tags(tagged(names, tags))
 
 
 @pytest.mark.filterwarnings("ignore:.*tuples that repeat")
