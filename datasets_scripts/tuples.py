@@ -106,21 +106,23 @@ def tuples_from_tags(data: datasets.DatasetDict) -> datasets.DatasetDict:
     The text becomes the tokens with blanks between them.
 
     Raises:
-        ValueError: no tag marks a span, as of parts of speech, or the tags of a sentence are neither BIO nor BIEOS.
+        ValueError: no tag marks a span, as of parts of speech, or the tags of a sentence may not stand so.
     """
     names = next(iter(data.values())).features["tags"].feature.names
-    types = dict.fromkeys(type_ for prefix, type_ in map(split_tag, names) if prefix in ("B", "S") and type_)
-    if not types:
+    types = [type_ for prefix, type_ in map(split_tag, names) if prefix in ("B", "S") and type_]
+    label_of = {type_: LABEL_OF.get(type_, type_) for type_ in types}
+    if not label_of:
         raise ValueError(f"the tags {', '.join(names)} mark no spans: give data whose tags do, such as B-POS")
-    labels = [LABEL_OF.get(type_, type_) for type_ in types]
-    features = tuple_features(target=SPAN, label=datasets.ClassLabel(names=labels))
+    features = tuple_features(target=SPAN, label=datasets.ClassLabel(names=list(label_of.values())))
+    scheme = "BIEOS" if any(split_tag(name)[0] == "S" for name in names) else "BIO"
 
     def with_tuples(row: dict) -> dict:
-        tags = bieos_to_bio([names[tag] for tag in row["tags"]])
-        if (fault := first_fault(tags, "BIO")) is not None:
+        tags = [names[tag] for tag in row["tags"]]
+        if (fault := first_fault(tags, scheme)) is not None:
             raise ValueError(f"sentence {row['id']}: {tags[fault]} cannot stand at word {fault + 1}; correct the tags")
-        spans = [{"target": (start, end), "label": LABEL_OF.get(type_, type_)} for start, end, type_ in spans_of(tags)]
-        return sentence_of(row["id"], row["tokens"], spans)
+        spans = spans_of(bieos_to_bio(tags))
+        tuples = [{"target": (start, end), "label": label_of[type_]} for start, end, type_ in spans]
+        return sentence_of(row["id"], row["tokens"], tuples)
 
     return datasets.DatasetDict(
         {

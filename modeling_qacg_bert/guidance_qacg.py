@@ -17,7 +17,7 @@ from .attention_qacg_bert import (
     softmax_attention_sdpa,
 )
 from .configuration_qacg import ContextGuidedConfig
-from .layers_qacg_bert import ContextGate, ContextLinear, ContextMatrix, of_heads
+from .layers_qacg_bert import ContextGate, ContextLinear, ContextMatrix
 
 Rotary = tuple[torch.Tensor, torch.Tensor]
 """Cosines and sines of the positions, (1 or B, n, d)."""
@@ -53,8 +53,7 @@ class Guidance(nn.Module):
         """The context's queries and keys, (B, h, n, d) each, from what the layer's attention reads, (B, n, H)."""
         matrix = self.context_matrix(hidden_states, context.embedding)
         if self.config.context_projection == "head":
-            matrix = self._heads(matrix)
-            return of_heads(self.context_query, matrix), of_heads(self.context_key, matrix)
+            return self.context_query(self._heads(matrix)), self.context_key(self._heads(matrix))
         return self._heads(self.context_query(matrix)), self._heads(self.context_key(matrix))
 
     def _heads(self, states: torch.Tensor) -> torch.Tensor:

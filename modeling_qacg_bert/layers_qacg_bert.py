@@ -78,14 +78,7 @@ class ContextGate(nn.Module):
 
     def forward(self, projected: torch.Tensor, context: torch.Tensor) -> torch.Tensor:
         """Query or key (B, h, n, d) and the context's (B, h, n, d) -> (B, h, n, 1)"""
-        halves = of_heads(self.from_hidden, projected), of_heads(self.from_context, context)
-        return finite(halves[0]) + finite(halves[1])
-
-
-def of_heads(linear: nn.Linear, states: torch.Tensor) -> torch.Tensor:
-    """A linear layer on each head, (B, h, n, d) -> (B, h, n, ...), as they lie in memory: it copies what does not lie
-    in its order."""
-    return linear(states) if states.is_contiguous() else linear(states.transpose(1, 2)).transpose(1, 2)
+        return finite(self.from_hidden(projected)) + finite(self.from_context(context))
 
 
 def finite(half_of_logits: torch.Tensor) -> torch.Tensor:
@@ -193,7 +186,7 @@ class ContextGuidedSelfAttention(SharedSelfAttention):
 
     def _project_context(self, projection: nn.Module, context: torch.Tensor) -> torch.Tensor:
         if self.config.context_projection == "head":
-            return of_heads(projection, self._heads(context))
+            return projection(self._heads(context))
         return self._heads(projection(context))
 
 

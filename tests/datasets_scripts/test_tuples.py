@@ -353,6 +353,7 @@ def test_tags_become_tuples(scheme, tags):
     [
         (["NOUN", "VERB"], ["VERB"], "^the tags NOUN, VERB mark no spans: give data whose tags do"),
         (["O", "B-POS", "I-POS"], ["O", "I-POS"], "^sentence 7: I-POS cannot stand at word 2; correct the tags"),
+        (label_names(["POS"], "BIEOS"), ["B-POS", "O"], "^sentence 7: O cannot stand at word 2; correct the tags"),
     ],
 )
 def test_tags_that_are_no_tuples(names, tags, told):

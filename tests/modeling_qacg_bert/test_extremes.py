@@ -67,8 +67,8 @@ def test_a_gate_that_overflows_is_open_or_shut_as_in_float32():
     gate = ContextGate(head_size=8, bias=False)
     torch.nn.init.constant_(gate.from_hidden.weight, 6e4)
     torch.nn.init.constant_(gate.from_context.weight, 6e4)
-    signs = torch.tensor([1.0, 1.0, -1.0, -1.0])[None, None, :, None].expand(1, 1, 4, 8)
-    of_context = torch.tensor([1.0, 0.0, 0.0, -1.0])[None, None, :, None].expand(1, 1, 4, 8)
+    signs = torch.tensor([1.0, 1.0, -1.0, -1.0])[:, None].expand(4, 8)
+    of_context = torch.tensor([1.0, 0.0, 0.0, -1.0])[:, None].expand(4, 8)
     expected = torch.sigmoid(gate(signs, of_context))
     assert expected.flatten().tolist() == [1, 1, 0, 0]
     torch.testing.assert_close(torch.sigmoid(gate.half()(signs.half(), of_context.half())), expected.half())
