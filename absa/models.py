@@ -362,7 +362,7 @@ def load_model(
             key for key in found["unexpected_keys"] if (layer := LAYER.search(key)) and int(layer[1]) >= num_layers
         ],
     }
-    remedy = "Give a complete one of the same subtasks and labels; config_overrides=num_hidden_layers=N drops layers"
+    remedy = "Give a complete one of as many subtasks and labels; config_overrides=num_hidden_layers=N drops layers"
     refuse_weights(f"model_name_or_path={backbone}", faults, remedy)
     if new := sorted(model.new_weights):
         logger.warning("model_name_or_path=%s lacks %s, which start from random numbers", backbone, ", ".join(new))

@@ -136,9 +136,9 @@ class PointerABSAConfig(PreTrainedConfig):
 
     @property
     def max_target_length(self) -> int:
-        """The most indices that the decoder reads."""
+        """The most indices that the decoder reads; of any task, since a model may go on to another one."""
         grammar = self.grammar
-        return max(grammar.prompt_length(task) + grammar.max_new_tokens(task) for task in self.tasks)
+        return max(grammar.prompt_length(task) + grammar.max_new_tokens(task) for task in TASKS)
 
     @property
     def has_small_decoder(self) -> bool:

@@ -5,11 +5,12 @@ Shapes: B sentences, L pieces, W words (max_words), T target indices, d size of 
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pad_sequence
 from transformers import BartConfig
 from transformers.models.bart.modeling_bart import BartDecoder
 
 from .configuration_generative_absa import PointerABSAConfig
-from .grammar_generative_absa import TASKS
+from .grammar_generative_absa import SLOTS
 
 
 def pooling_weights(word_ids: torch.Tensor, config: PointerABSAConfig) -> torch.Tensor:
@@ -68,7 +69,7 @@ class IndexEmbeddings(nn.Module):
         if config.has_small_decoder:
             self.projection = nn.Linear(size, size, bias=False)
             if config.slot_embeddings:
-                self.slots = nn.Embedding(max(TASKS[task].period for task in config.tasks), size)
+                self.slots = nn.Embedding(len(SLOTS), size)
 
     def forward(
         self, ids: torch.Tensor, words: torch.Tensor, prompt: torch.Tensor | None = None, position: int = 0
@@ -93,12 +94,14 @@ class IndexEmbeddings(nn.Module):
         return embedded
 
     def slot_numbers(self, prompt: torch.Tensor, ids: torch.Tensor, position: int) -> torch.Tensor:
-        """Which index of a tuple comes next behind each of some indices, (B, T)."""
+        """Which of `SLOTS` comes next behind each of some indices, (B, T)."""
         tasks = self.grammar.task_numbers(prompt)
+        slots = [ids.new_tensor(self.grammar.slots(task)) for task in self.grammar.tasks]
         lengths = ids.new_tensor([self.grammar.prompt_length(task) for task in self.grammar.tasks])[tasks]
-        periods = ids.new_tensor([TASKS[task].period for task in self.grammar.tasks])[tasks]
+        periods = ids.new_tensor([len(of_task) for of_task in slots])[tasks]
         positions = position + torch.arange(ids.shape[1], device=ids.device)
-        return (positions + 1 - lengths[:, None]) % periods[:, None]
+        numbers = (positions + 1 - lengths[:, None]) % periods[:, None]
+        return pad_sequence(slots, batch_first=True)[tasks].gather(1, numbers)
 
 
 class PointerScores(nn.Module):

@@ -53,6 +53,10 @@ TASKS = {
 }
 
 
+SLOTS = (("target", "start"), ("target", "end"), ("opinion", "start"), ("opinion", "end"), ("label", "label"))
+"""What an index of a tuple can be: its field, and its kind."""
+
+
 class Parsed(NamedTuple):
     """The tuples that a sequence holds, in its order and with repeats."""
 
@@ -116,6 +120,11 @@ class Grammar:
             for number, field in enumerate(self.fields(task))
             for kind in (("label",) if field == "label" else ("start", "end"))
         ]
+
+    def slots(self, task: str) -> list[int]:
+        """Of each index of a tuple its number in `SLOTS`."""
+        fields = self.fields(task)
+        return [SLOTS.index((fields[number], kind)) for number, kind in self.steps(task)]
 
     def prompt(self, task: str, given: Span | None = None) -> list[int]:
         """What a sequence begins with: the start, the task where there are several, the given aspect term.
@@ -335,4 +344,4 @@ class GrammarLogitsProcessor(LogitsProcessor):
         return scores.masked_fill(~legal, torch.finfo(scores.dtype).min).log_softmax(dim=-1)
 
 
-__all__ = ["TASKS", "Grammar", "GrammarLogitsProcessor", "Parsed", "WordTuple"]
+__all__ = ["SLOTS", "TASKS", "Grammar", "GrammarLogitsProcessor", "Parsed", "WordTuple"]

@@ -127,8 +127,8 @@ def start(task: Generation, arguments: Arguments) -> Start:
         trained, most = PieceWriter(saved), min(tokenizer.model_max_length, saved.config.max_target_length)
         if most < FEWEST_PIECES:
             raise ValueError(
-                f"subtasks={' '.join(task.subtasks)}: the decoder has {most} positions, too few to write a sentence: "
-                "leave denoising out, or denoise an encoder-decoder"
+                f"max_tuples={saved.config.max_tuples}: the decoder has {most} positions, too few to write a "
+                "sentence. Allow more tuples, leave denoising out, or denoise an encoder-decoder"
             )
     else:
         trained = saved = load_seq2seq(name, model_arguments)

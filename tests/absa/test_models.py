@@ -83,6 +83,21 @@ def test_overrides_may_leave_out_upper_layers(tiny_bert):
     assert len(models.load_model(str(tiny_bert), config, "sdpa").bert.encoder.layer) == 1
 
 
+def test_pointers_go_on_to_another_subtask(tiny_bert, tmp_path):
+    def load(backbone, tasks: list[str]):
+        config = models.build_config("pointer_absa", str(backbone), {"tasks": tasks})
+        return models.load_model(str(backbone), config, "sdpa", auto_class=AutoModelForSeq2SeqLM)
+
+    model = load(tiny_bert, ["aesc"])
+    model.save_pretrained(tmp_path)
+    continued = load(tmp_path, ["aste"])
+    assert continued.config.tasks == ["aste"]
+    for (name, before), (_, after) in zip(model.named_parameters(), continued.named_parameters(), strict=True):
+        assert torch.equal(before, after), name
+    with pytest.raises(ValueError, match=r"in 2 weights: .* Give a complete one of as many subtasks"):
+        load(tmp_path, ["aste", "aesc"])
+
+
 def test_another_architecture_is_refused(tmp_path):
     RobertaConfig().save_pretrained(tmp_path)
     with pytest.raises(ValueError, match="holds a roberta: a qacg_bert starts from a bert"):

@@ -53,7 +53,7 @@ def pretrained_decoder(decoder, inputs: list[torch.Tensor], source: list[torch.T
     return list(read.last_hidden_state[0])
 
 
-def scores(model, input_ids: list[int], word_ids: list[int], sequence: list[int], prompt: int, period: int):
+def scores(model, input_ids: list[int], word_ids: list[int], sequence: list[int], prompt: int, slots: list[int]):
     """What each index behind the prompt is scored with: a dict by index for each step, without indices that are
     never generated."""
     config, grammar = model.config, model.grammar
@@ -80,7 +80,7 @@ def scores(model, input_ids: list[int], word_ids: list[int], sequence: list[int]
         if config.has_small_decoder:
             x = base.embeddings.projection.weight @ x
             if config.slot_embeddings:
-                x = x + base.embeddings.slots.weight[(t - (prompt - 1)) % period]
+                x = x + base.embeddings.slots.weight[slots[(t - (prompt - 1)) % len(slots)]]
         inputs.append(x)
     run, decoder = (
         (small_decoder, base.decoder) if config.has_small_decoder else (pretrained_decoder, base.backbone.decoder)

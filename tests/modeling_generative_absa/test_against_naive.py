@@ -9,6 +9,8 @@ SEQUENCES = {
     "aoe": ([[0, 3, 4], [0, 2, 2], [0, 6, 7]], [[2, 3, 5, 5, 1], [2, 4, 1], [1]]),
     "several": ([[0, 2], [0, 3], [0, 2]], [[7, 8, 10, 10, 5, 1], [7, 8, 1], [7, 12, 4, 1]]),
 }
+# One for each index of a tuple: of targets 0 and 1, of opinions 2 and 3, of labels 4.
+SLOTS = {"aste": [0, 1, 2, 3, 4], "ate": [0, 1], "aoe": [2, 3], "aesc": [0, 1, 4], "ote": [2, 3]}
 CASES = {
     "bert": ("bert", "aste", {}),
     "bert-tokens-no_slots": ("bert", "aste", {"decoder_input": "tokens", "slot_embeddings": False}),
@@ -40,14 +42,14 @@ def test_the_model_is_what_the_loops_say(make_model, make_batch, naive, name):
     total = count = 0
     for row, (prompt, target) in enumerate(zip(prompts, targets, strict=True)):
         length = int(batch["attention_mask"][row].sum())
-        period = {"aste": 5, "ate": 2, "aoe": 2}.get(task) or {2: 3, 3: 2}[prompt[1]]
+        slots = SLOTS.get(task) or {2: SLOTS["aesc"], 3: SLOTS["ote"]}[prompt[1]]
         found = naive.scores(
             model,
             batch["input_ids"][row, :length].tolist(),
             batch["word_ids"][row, :length].tolist(),
             prompt + target,
             len(prompt),
-            period,
+            slots,
         )
         for step, by_index in enumerate(found):
             logits = outputs.logits[row, step]

@@ -326,8 +326,8 @@ def test_bad_input(parsed, tiny_bert: Path, tmp_path: Path, run_here):
     arguments, _, task = parsed(tiny_bert, "--label_smoothing_factor", "0.1")
     with pytest.raises(ValueError, match=r"label_smoothing_factor=0.1 is not for task=generation"):
         denoising.train_one(tmp_path, 1, task, Corpus([], [], {}), "choice", arguments, list)
-    arguments, _, task = parsed(tiny_bert, "--subtasks", "alsc")
-    with pytest.raises(ValueError, match="subtasks=alsc: the decoder has 5 positions, too few to write a sentence"):
+    arguments, _, task = parsed(tiny_bert, "--config_overrides", "max_tuples=1")
+    with pytest.raises(ValueError, match="max_tuples=1: the decoder has 7 positions, too few to write a sentence"):
         start(task, arguments)
     arguments, _, task = parsed(tiny_bert)
     with pytest.raises(ValueError, match="no text is left of train: give --texts that are not held out"):
