@@ -17,6 +17,7 @@ from .words import word_offsets
 LIKE = 0.75  # of the trigrams of letters: corrected spellings have 0.78 and more in common, other texts 0.71 and less
 ROWS_AT_ONCE = 500
 RUN = 4
+TABLES = {".csv", ".json", ".jsonl", ".tsv"}
 
 
 def read_reviews(file: Path) -> list[list[str]]:
@@ -41,8 +42,10 @@ def read_texts(file: Path) -> list[list[str]]:
         file: XML of reviews; XML of sentences, as of SemEval-2014 Task 4 and MAMS; or lines, of which what follows
             #### is left out, so that files of ASTE-Data-V2 are read too.
     Raises:
-        ValueError: it is XML of another kind.
+        ValueError: it is XML of another kind, or a table.
     """
+    if file.suffix in TABLES:
+        raise ValueError(f"{file}: expected XML or a text a line; write its texts alone to a file, a line each")
     content = read_utf8(file)
     if not content.lstrip().startswith("<"):
         return runs_of([text for line in content.splitlines() if (text := line.partition("####")[0].strip())])

@@ -12,7 +12,7 @@ trains that. It needs texts of the domain, which `--texts` names for each `data_
         --texts 14res=ABSA16_Restaurants_Train_SB1_v2.xml
 
 A run with `first` is trained on other data before, by `run_absa.py` too. Of a mixture `--data_dirs` names the folders
-of its entries by their names.
+of its entries by their names. `held_out` names files in these folders, by data set.
 """
 
 import json
@@ -115,11 +115,23 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
 
 
 def folders_of(words: Mapping, data_dirs: Mapping[str, str]) -> dict:
-    """The folders of a run's data, as `run_absa.py` takes them: of its data set, or of those of its mixture."""
+    """The folders of a run's data, as `run_absa.py` takes them: of its data set, or of those of its mixture; and the
+    files of `held_out`.
+
+    Raises:
+        ValueError: if the folder of such files is not known.
+    """
+    if held_out := words.get("held_out"):
+        if unknown := held_out.keys() - data_dirs.keys():
+            raise ValueError(
+                f"held_out has files of {min(unknown)}: give their folder, --data_dirs {min(unknown)}=DIR"
+            )
+        held_out = [Path(data_dirs[dataset], file) for dataset, files in held_out.items() for file in files]
     if not (entries := words.get("mixture")):
-        return {"data_dir": data_dirs.get(words["dataset"])}
+        return {"data_dir": data_dirs.get(words["dataset"]), "held_out": held_out}
     names = [entry.get("name", entry["dataset"]) for entry in entries]
-    return {"data_dirs": {name: data_dirs[name] for name in names if name in data_dirs} or None}
+    folders = {name: data_dirs[name] for name in names if name in data_dirs} or None
+    return {"data_dirs": folders, "held_out": held_out}
 
 
 def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):

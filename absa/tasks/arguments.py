@@ -33,13 +33,14 @@ class DataArguments:
             "or a folder or Hub id of parquet files."
         },
     )
-    data_dir: str | None = field(
-        default=None, metadata={"help": "Folder with the data set's files (default: they are downloaded)."}
-    )
+    data_dir: str | None = field(default=None, metadata={"help": "Folder with its files (default: downloaded)."})
     train_file: str | None = field(default=None, metadata={"help": FILE_HELP})
     validation_file: str | None = field(default=None, metadata={"help": FILE_HELP})
     test_file: str | None = field(default=None, metadata={"help": FILE_HELP})
     deduplicate: bool = field(default=False, metadata={"help": "Drop training texts that stand in another split."})
+    held_out: list[str] = field(
+        default_factory=list, metadata={"help": "Files, XML or a text a line: what is like theirs is not trained on."}
+    )
     validation_fraction: float = field(
         default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}
     )
@@ -365,7 +366,7 @@ ARGUMENTS: dict[str, type[DataArguments]] = {
 
 SAID_ONCE = {  # of all data sets of a mixture: how they are shown to the model
     *("mixture", "data_dirs", "max_length", "auxiliary_sentence", "symmetric_targets", "contexts_together"),
-    *("context_source", "class_balanced_sampling", "class_weighted_loss"),
+    *("held_out", "context_source", "class_balanced_sampling", "class_weighted_loss"),
 }
 OF_AN_ENTRY = {one.name for one in fields(MixtureEntry)} - SAID_ONCE
 

@@ -1,8 +1,10 @@
 """What a run needs of a task."""
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,6 +18,9 @@ from transformers import (
 
 from absa.tasks.arguments import DataArguments
 from absa.word_vectors import Words
+from datasets_scripts.documents import are_like
+
+logger = logging.getLogger(__name__)
 
 Rows = Mapping[str, Sequence]
 BOOTSTRAP = 1000  # resamples of the sentences for the 95 % intervals of results.json: <score>_low and <score>_high
@@ -56,6 +61,22 @@ class Task(ABC):
     @abstractmethod
     def overview(self) -> str:
         """What there is of the data, as a table that a user reads before training."""
+
+    def without_texts_like(self, texts: Sequence[str]) -> Self:
+        """Without the rows of train and validation whose texts are like one of these, see `documents.are_like`.
+
+        Raises:
+            ValueError: if nothing is left of a split.
+        """
+        splits = dict(self.splits)
+        for name in splits.keys() - {"test"}:
+            new = [not is_like for is_like in are_like(splits[name]["text"], texts)]
+            if not any(new):
+                raise ValueError(f"held_out leaves nothing of {name}: each of its texts is like one in these files")
+            told = "%s: %d of %d rows are left out, whose texts are like one of held_out"
+            logger.warning(told, name, new.count(False), len(new))
+            splits[name] = {column: list(compress(values, new)) for column, values in splits[name].items()}
+        return replace(self, splits=splits)
 
     def parts(self, arguments: DataArguments, model_class: type[PreTrainedModel]) -> dict[str, Self]:
         """The models to train, by their folder in that of the run: one, unless the task says otherwise.

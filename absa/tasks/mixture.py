@@ -68,6 +68,9 @@ class Mixture(Task):
         mixture = cls(without_held_out(tasks), weights)
         return mixture.of_model(mixture.label_names)
 
+    def without_texts_like(self, texts: Sequence[str]) -> "Mixture":
+        return replace(self, tasks={name: task.without_texts_like(texts) for name, task in self.tasks.items()})
+
     def of_model(self, labels: list[str]) -> "Mixture":
         """The task for a model that has these labels, and perhaps others than the data."""
         return replace(self, tasks={name: task.of_model(labels) for name, task in self.tasks.items()})

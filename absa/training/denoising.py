@@ -262,7 +262,7 @@ def main(argv: list[str]):
     if not task_class.generates:
         raise ValueError(f"task={arguments.model.task} writes nothing: denoising is for --task generation")
     task = task_class.load(arguments.data)
-    texts = corpus_of(task, denoising)
+    texts = corpus_of(task, denoising, arguments.data.held_out)
     described = {**decisive(arguments.training), **asdict(arguments.model), **asdict(arguments.data)}
     described |= {"world_size": arguments.training.world_size, **asdict(denoising)}
     described["data_sha256"] = digest({"texts": texts.documents, "held_out": texts.held_out})

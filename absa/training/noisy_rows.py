@@ -38,13 +38,6 @@ class DenoisingArguments:
             "first (default: the training sentences alone)."
         },
     )
-    held_out: list[Path] = field(
-        default_factory=list,
-        metadata={
-            "help": "Files like those, with validation and test texts that the model will meet later beside the data "
-            "set's own, which are always left out."
-        },
-    )
 
     def __post_init__(self):
         names = [file.name for file in self.texts]
@@ -72,13 +65,14 @@ def sentences_of(rows: Rows) -> list[dict[str, Any]]:
     return list(sentences.values())
 
 
-def corpus_of(task: Generation, arguments: DenoisingArguments) -> Corpus:
-    """The training sentences of a task and the files' texts, without what is like a validation or test text."""
-    held_out = [text for split, rows in task.splits.items() if split != "train" for text in rows["text"]]
-    held_out += [text for file in arguments.held_out for document in read_texts(file) for text in document]
+def corpus_of(task: Generation, arguments: DenoisingArguments, held_out: Sequence[str]) -> Corpus:
+    """The training sentences of a task and the files' texts, without what is like a validation or test text, or one of
+    the files of `held_out`."""
+    texts = [text for split, rows in task.splits.items() if split != "train" for text in rows["text"]]
+    texts += [text for file in held_out for document in read_texts(Path(file)) for text in document]
     train = sentences_of(task.splits["train"])
     sources = {file.name: read_texts(file) for file in arguments.texts}
-    kept, counts = corpus({**sources, TRAIN: [[sentence["text"]] for sentence in train]}, held_out)
+    kept, counts = corpus({**sources, TRAIN: [[sentence["text"]] for sentence in train]}, texts)
     documents, lexicon = [], lexicon_of(train)
     for one in kept:
         source, _, number = one["id"].rpartition("/")

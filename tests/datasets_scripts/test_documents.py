@@ -47,6 +47,8 @@ def test_files_of_every_kind_are_texts(tmp_path):
     file.write_text("<html/>")
     with pytest.raises(ValueError, match=re.escape("a.xml.gold: expected <sentences> with at least one <sentence>")):
         read_texts(file)
+    with pytest.raises(ValueError, match=r"a\.csv: expected XML or a text a line; write its texts alone to a file"):
+        read_texts(tmp_path / "a.csv")
 
 
 def test_corpus():

@@ -135,6 +135,13 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
         *("--num_train_epochs=6", f"--output_dir={start.parent}", f"--model_name_or_path={start / 'seed-{seed}'}"),
         *("--data_dir=SH", "--metric_for_best_model=macro_f1"),
     }
+    held_out = {"semeval2014": ["dev.xml", "test.xml"]}
+    before, after = run.commands("dataset/run", 2, {**grid_run, "first": {**first, "held_out": held_out}}, arguments)
+    place = before.index("--held_out")
+    assert before[place + 1 : place + 3] == ["S4/dev.xml", "S4/test.xml"]
+    assert "--held_out" not in after
+    with pytest.raises(ValueError, match="held_out has files of mams: give their folder, --data_dirs mams=DIR"):
+        run.commands("dataset/run", 2, {**grid_run, "held_out": {"mams": ["test.xml"]}}, arguments)
     scores = {"sentihood_f1": 0.5, "sentihood_f1_low": 0.4, "corpus_f1": 0.1, "mean": 0.3}
     assert run.own_scores({**base, "mixture": entries}, scores) == {"f1": 0.5}
     assert run.own_scores(base, {"f1": 0.5, "f1_low": 0.4}) == {"f1": 0.5}

@@ -176,8 +176,8 @@ def test_a_masked_word_is_recovered_if_all_of_its_pieces_are():
 
 def test_what_is_held_out_is_not_read(parsed, data_dir: Path, tiny_bert: Path):
     words = ("--texts", str(data_dir / "reviews.xml"), "--held_out", str(data_dir / "later.txt"))
-    _, others, task = parsed(tiny_bert, *words)
-    texts = corpus_of(task, others)
+    arguments, others, task = parsed(tiny_bert, *words)
+    texts = corpus_of(task, others, arguments.data.held_out)
     joined = [" ".join(document.words) for document in texts.documents]
     assert joined == [
         "Good coffee . It was Lovely garden , out there",
@@ -192,7 +192,7 @@ def test_what_is_held_out_is_not_read(parsed, data_dir: Path, tiny_bert: Path):
 
 def test_given_targets_are_related_words(parsed, tiny_bert: Path):
     _, others, task = parsed(tiny_bert, "--subtasks", "aoe")
-    view = next(document for document in corpus_of(task, others).documents if "view" in document.words)
+    view = next(document for document in corpus_of(task, others, []).documents if "view" in document.words)
     assert view.related == [0, 1, 4, 5], "of all rows of its sentence"
 
 
