@@ -37,6 +37,8 @@ class PointerABSAConfig(PreTrainedConfig):
             The most words of a term in generation. None for any number.
         no_repeats (`bool`, defaults to True):
             Whether generation gives no tuple twice.
+        mark_given (`bool`, defaults to True):
+            Whether an aspect term that is given stands in brackets where the encoder reads it.
         pointer_pooling (`"first"` or `"mean"`, *optional*):
             Whether a word is its first piece or the mean of its pieces. None for the first piece with an
             encoder-decoder, as in the paper's code, and the mean otherwise.
@@ -78,6 +80,7 @@ class PointerABSAConfig(PreTrainedConfig):
     max_tuples: int = 16
     max_span: int | None = None
     no_repeats: bool = True
+    mark_given: bool = True
     pointer_pooling: Literal["first", "mean"] | None = None
     pointer_mlp: bool = True
     mlp_dropout: float | int = 0.3

@@ -177,7 +177,9 @@ class AspectOpinionPipeline(Pipeline):
 
     def _encoded(self, words: list[str], task: str, given: Span | None) -> dict[str, list | bool | int]:
         """What the model reads of a sentence for a task that it was trained for."""
-        return encode_words(self.tokenizer, words, self.model.config.max_words, self._max_length)
+        config = self.model.config
+        marked = given if config.mark_given else None
+        return encode_words(self.tokenizer, words, config.max_words, self._max_length, marked)
 
     def _given(self, input_: Mapping, text: str, words: list[tuple[int, int]], number: int) -> Span:
         """The words that an aspect term stands on."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
+MARKS = (" [", " ]")  # around a given target, as in texts: they are read, and not pointed to
 LETTERS = r"[\w\u0300-\u036f]"  # with the marks that stand behind the letter they belong to
 CLITIC = rf"['\u2019](?:s|re|ve|ll|d|m)(?!{LETTERS})"
 NOT = rf"n['\u2019]t(?!{LETTERS})"
@@ -32,7 +33,11 @@ def without_surrogates(word: str) -> str:
 
 
 def encode_words(
-    tokenizer: PreTrainedTokenizerBase, words: Sequence[str], max_words: int, max_length: int
+    tokenizer: PreTrainedTokenizerBase,
+    words: Sequence[str],
+    max_words: int,
+    max_length: int,
+    given: tuple[int, int] | None = None,
 ) -> dict[str, list | bool | int]:
     """Encodes a sentence of which the words are known; the same for training and inference.
 
@@ -41,6 +46,7 @@ def encode_words(
         words: of the sentence; blank ones and control characters have no piece, and cannot be pointed to.
         max_words: the most words, `config.max_words`.
         max_length: the most pieces. A longer sentence loses its last words, each as a whole.
+        given: [first word, one behind the last) of a given target, which is put between `MARKS`.
     Returns:
         `input_ids` and `attention_mask`; `word_ids`, the number of each piece's word, -1 for special tokens;
         `num_words`, how many words were read; and `truncated`, whether words were left out.
@@ -49,17 +55,23 @@ def encode_words(
     # With the blank before it, which is a part of a word's first piece for BART and RoBERTa: without the blank they
     # would read the insides of words.
     kept = [f" {word}" if word.strip() else word for word in kept]
+    numbers = list(range(len(kept)))
+    if given is not None:
+        for place, mark in zip(reversed(given), reversed(MARKS), strict=True):
+            kept.insert(place, mark)
+            numbers.insert(place, -1)
     encoded = tokenizer(kept, is_split_into_words=True, truncation=True, max_length=max_length)
     overflowing = encoded.encodings[0].overflowing
     if overflowing:
         kept = kept[: next(number for number in overflowing[0].word_ids if number is not None)]
         encoded = tokenizer(kept, is_split_into_words=True, truncation=True, max_length=max_length)
+    num_words = sum(number >= 0 for number in numbers[: len(kept)])
     return {
         "input_ids": encoded["input_ids"],
         "attention_mask": encoded["attention_mask"],
-        "word_ids": [-1 if number is None else number for number in encoded.word_ids()],
-        "num_words": len(kept),
-        "truncated": len(kept) < len(words),
+        "word_ids": [-1 if place is None else numbers[place] for place in encoded.word_ids()],
+        "num_words": num_words,
+        "truncated": num_words < len(words),
     }
 
 

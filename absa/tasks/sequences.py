@@ -80,7 +80,8 @@ class Indices(Sequences):
         """Nothing to do: its configuration says it."""
 
     def inputs(self, words, subtask, given):
-        row = encode_words(self.tokenizer, words, self.config.max_words, self.tokenizer.model_max_length)
+        marked = given if self.config.mark_given else None
+        row = encode_words(self.tokenizer, words, self.config.max_words, self.tokenizer.model_max_length, marked)
         row.pop("truncated")
         return row if max(row["word_ids"], default=-1) >= 0 else {**row, "num_words": 0}
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch.utils.data import Dataset
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, BertConfig
 
+from absa.tasks.sequences import Indices
 from modeling_generative_absa import AspectOpinionPipeline, encode_words
 
 KEYS = ["target", "target_start", "target_end", "opinion", "opinion_start", "opinion_end"]
@@ -164,8 +165,10 @@ def test_given_aspect_terms(make_pipe):
     halves = {**asked, "target_start": 6, "target_end": 14}
     assert make_pipe("alsc")(halves) == [answer]  # widened to whole words
     asked = [{"text": TEXTS[3], "target_start": start, "target_end": start + 3} for start in range(40)]
-    opinions = make_pipe("aoe")(asked)
-    assert any(opinions)
+    pipe = make_pipe("aoe")
+    pipe.model.generation_config.min_new_tokens = 2  # untrained, it would end at once
+    opinions = pipe(asked)
+    assert all(opinions)
     for question, answers in zip(asked, opinions, strict=True):
         check(TEXTS[3], answers, ["target", "opinion"])
         for one in answers:
@@ -179,6 +182,15 @@ def test_given_aspect_terms(make_pipe):
     assert of_words["target"] == "battery life"
     far = {"text": "near " * 100 + "far", "target_start": 500, "target_end": 503}
     assert make_pipe("alsc")(far) == []  # it was not read
+
+
+@pytest.mark.parametrize("mark_given", [True, False])
+def test_given_aspect_terms_are_read_as_in_training(make_pipe, mark_given):
+    pipe = make_pipe("alsc", mark_given=mark_given)
+    read = pipe.preprocess({"text": "the soup was cold", "target_start": 4, "target_end": 8})
+    row = Indices(pipe.model.config, pipe.tokenizer).inputs(["the", "soup", "was", "cold"], "alsc", (1, 2))
+    assert row == {name: value for name, value in read.row.items() if name != "truncated"}
+    assert len(row["input_ids"]) == len(pipe.tokenizer("the soup was cold").input_ids) + 2 * mark_given
 
 
 @pytest.mark.parametrize("place", [(None, None), (4, None), ("4", "16"), (True, 3), (3, 4), (5, 5), (30, 99), (-3, 4)])

@@ -120,6 +120,23 @@ def test_no_word_is_cut_in_half(tokenizer, max_length, num_words):
     assert row["truncated"] is True
 
 
+@pytest.mark.parametrize(
+    ("max_length", "pieces", "word_ids"),
+    [
+        (64, "[CLS] dear [UNK] x ##y ##z far [UNK] near [SEP]", [-1, 0, -1, 1, 1, 1, 2, -1, 3, -1]),
+        (9, "[CLS] dear [UNK] x ##y ##z far [UNK] [SEP]", [-1, 0, -1, 1, 1, 1, 2, -1, -1]),
+        (6, "[CLS] dear [UNK] [SEP]", [-1, 0, -1, -1]),
+    ],
+)
+def test_a_given_target_is_marked(tokenizer, max_length, pieces, word_ids):
+    """This tokenizer knows no brackets."""
+    row = encode_words(tokenizer, ["dear", "xyz", "far", "near"], 50, max_length, (1, 3))
+    assert tokenizer.convert_ids_to_tokens(row["input_ids"]) == pieces.split()
+    assert row["word_ids"] == word_ids
+    assert (row["num_words"], row["truncated"]) == (max(word_ids) + 1, max_length < 64)
+    assert row["attention_mask"] == [1] * len(word_ids)
+
+
 def test_no_more_words_than_the_model_points_to(tokenizer):
     row = encode_words(tokenizer, ["dear"] * 5, 3, 64)
     assert (row["num_words"], max(row["word_ids"]), row["truncated"]) == (3, 2, True)
