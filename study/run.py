@@ -11,8 +11,9 @@ trains that. It needs texts of the domain, which `--texts` names for each `data_
     python study/run.py study/grids/aste_14res.yaml --data_dirs aste_v2=DIR \
         --texts 14res=ABSA16_Restaurants_Train_SB1_v2.xml
 
-A run with `first` is trained on other data before, by `run_absa.py` too. Of a mixture `--data_dirs` names the folders
-of its entries by their names. `held_out` names files in these folders, by data set.
+A run with `first` is trained on other data before, by `run_absa.py` too, and one with a `first` inside of it on
+other data before that. Of a mixture `--data_dirs` names the folders of its entries by their names. `held_out` names
+files in these folders, by data set.
 """
 
 import json
@@ -100,9 +101,14 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
     control, denoising, first = (words.pop(step, None) for step in ("control", "denoising", "first"))
     data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
     words |= {"seeds": [seed], "output_dir": arguments.output_dir / name, "disable_tqdm": True}
-    scripts, start = [], words["output_dir"] / START
-    if first is not None:
-        told = {**words, **first, "output_dir": start}
+    scripts, steps, start = [], [], words["output_dir"] / START
+    while first is not None:
+        step = {**words, **first, "output_dir": start / Path(*[START] * len(steps))}
+        if "first" in first:
+            step["model_name_or_path"] = step["output_dir"] / START / "seed-{seed}"
+        first = step.pop("first", None)
+        steps.insert(0, step)
+    for told in steps:
         scripts.append((["examples/run_absa.py"], {**told, **folders_of(told, data_dirs)}))
     words |= folders_of(words, data_dirs)
     if denoising is not None:
@@ -155,7 +161,7 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
             finished = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
             if finished.returncode:
                 raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
-    for weights in (folder / START / f"seed-{seed}").glob("*.safetensors"):
+    for weights in folder.glob(f"**/{START}/seed-{seed}/*.safetensors"):
         weights.unlink()
     add_result(arguments.results_dir, result_of(run, seed, folder, trained_by))
     print(f"{name} seed {seed} is done", flush=True)

@@ -135,6 +135,11 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
         *("--num_train_epochs=6", f"--output_dir={start.parent}", f"--model_name_or_path={start / 'seed-{seed}'}"),
         *("--data_dir=SH", "--metric_for_best_model=macro_f1"),
     }
+    chain = {**grid_run, "first": {**first, "first": {"num_train_epochs": 9}}}
+    earliest, *later = run.commands("dataset/run", 2, chain, arguments)
+    assert later[0] == [word.replace("path=b", f"path={start / 'start' / 'seed-{seed}'}") for word in before]
+    assert later[1] == after
+    assert {"--num_train_epochs=9", "--data_dir=SH", f"--output_dir={start / 'start'}"} < set(earliest)
     held_out = {"semeval2014": ["dev.xml", "test.xml"]}
     before, after = run.commands("dataset/run", 2, {**grid_run, "first": {**first, "held_out": held_out}}, arguments)
     place = before.index("--held_out")
