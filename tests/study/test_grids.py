@@ -27,8 +27,11 @@ def test_every_run_of_every_grid_can_be_started():
             assert max(len(part.encode()) for part in name.split("/")) <= 255, "a file system takes no more"
             folders[name], started = arguments, dict(arguments)
             started.pop("control", None)
-            if first := started.pop("first", None):
-                arguments_of.parse_arguments(arguments_of.recipe_words({**started, **first}))
+            first = started.pop("first", None)
+            while first:
+                step = {**started, **first}
+                first = step.pop("first", None)
+                arguments_of.parse_arguments(arguments_of.recipe_words(step))
             denoised = {**started, **started.pop("denoising", {})}
             denoised.pop("denoising", None)
             arguments_of.parse_all(arguments_of.recipe_words(denoised), DenoisingArguments)
