@@ -55,6 +55,11 @@ def read_texts(file: Path) -> list[list[str]]:
     return runs_of([text.text for text in root.iterfind("sentence/text") if text.text and text.text.strip()])
 
 
+def all_texts(files: Iterable[Path]) -> list[str]:
+    """Those of several files, one after the other; the errors of `read_texts` come through."""
+    return [text for file in files for document in read_texts(file) for text in document]
+
+
 def runs_of(texts: Sequence[str], length: int = RUN) -> list[list[str]]:
     """Texts that are no longer in reviews, so many in a row for a document."""
     return [list(texts[start : start + length]) for start in range(0, len(texts), length)]

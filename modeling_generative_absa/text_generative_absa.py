@@ -9,6 +9,7 @@ from itertools import product
 from typing import NamedTuple
 
 from .grammar_generative_absa import TASKS, Span, WordTuple
+from .words_generative_absa import marked
 
 TUPLES, FIELDS, NOTHING = "; ", ": ", "none"
 PROMPTS = {
@@ -72,9 +73,7 @@ class TextFormat:
             raise ValueError(f"task={self.task!r} with the aspect term {given}: {remedy}")
         if given is None:
             return PROMPTS[self.task].format(text=" ".join(words))
-        start, end = given
-        marked = [*words[:start], "[", *words[start:end], "]", *words[end:]]
-        return PROMPTS[self.task].format(target=" ".join(words[start:end]), text=" ".join(marked))
+        return PROMPTS[self.task].format(target=" ".join(words[slice(*given)]), text=" ".join(marked(words, given)))
 
     def rows(self, tuples: Iterable[WordTuple], given: Span | None = None) -> list[tuple[Span | str, ...]]:
         """The fields of each tuple, each tuple once, in the order of the words; of `given` only where it is.

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedTokenizerBase
 
-MARKS = (" [", " ]")  # around a given target, as in texts: they are read, and not pointed to
 LETTERS = r"[\w\u0300-\u036f]"  # with the marks that stand behind the letter they belong to
 CLITIC = rf"['\u2019](?:s|re|ve|ll|d|m)(?!{LETTERS})"
 NOT = rf"n['\u2019]t(?!{LETTERS})"
@@ -32,6 +31,12 @@ def without_surrogates(word: str) -> str:
     return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def marked(words: Sequence, given: tuple[int, int], marks: tuple = ("[", "]")) -> list:
+    """Words, or what stands for each, with marks around those of a given target, [first, one behind the last)."""
+    start, end = given
+    return [*words[:start], marks[0], *words[start:end], marks[1], *words[end:]]
+
+
 def encode_words(
     tokenizer: PreTrainedTokenizerBase,
     words: Sequence[str],
@@ -46,20 +51,18 @@ def encode_words(
         words: of the sentence; blank ones and control characters have no piece, and cannot be pointed to.
         max_words: the most words, `config.max_words`.
         max_length: the most pieces. A longer sentence loses its last words, each as a whole.
-        given: [first word, one behind the last) of a given target, which is put between `MARKS`.
+        given: [first word, one behind the last) of a given target. It is `marked`; marks cannot be pointed to.
     Returns:
         `input_ids` and `attention_mask`; `word_ids`, the number of each piece's word, -1 for special tokens;
         `num_words`, how many words were read; and `truncated`, whether words were left out.
     """
     kept = [without_surrogates(word) for word in words[:max_words]]
+    numbers = list(range(len(kept)))
+    if given is not None:
+        kept, numbers = marked(kept, given), marked(numbers, given, (-1, -1))
     # With the blank before it, which is a part of a word's first piece for BART and RoBERTa: without the blank they
     # would read the insides of words.
     kept = [f" {word}" if word.strip() else word for word in kept]
-    numbers = list(range(len(kept)))
-    if given is not None:
-        for place, mark in zip(reversed(given), reversed(MARKS), strict=True):
-            kept.insert(place, mark)
-            numbers.insert(place, -1)
     encoded = tokenizer(kept, is_split_into_words=True, truncation=True, max_length=max_length)
     overflowing = encoded.encodings[0].overflowing
     if overflowing:

@@ -101,15 +101,14 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
     control, denoising, first = (words.pop(step, None) for step in ("control", "denoising", "first"))
     data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
     words |= {"seeds": [seed], "output_dir": arguments.output_dir / name, "disable_tqdm": True}
-    scripts, steps, start = [], [], words["output_dir"] / START
+    scripts, start = [], words["output_dir"] / START
+    place = start
     while first is not None:
-        step = {**words, **first, "output_dir": start / Path(*[START] * len(steps))}
-        if "first" in first:
-            step["model_name_or_path"] = step["output_dir"] / START / "seed-{seed}"
-        first = step.pop("first", None)
-        steps.insert(0, step)
-    for told in steps:
-        scripts.append((["examples/run_absa.py"], {**told, **folders_of(told, data_dirs)}))
+        told = {**words, **first, "output_dir": place}
+        first, place = told.pop("first", None), place / START
+        if first is not None:
+            told["model_name_or_path"] = place / "seed-{seed}"
+        scripts.insert(0, (["examples/run_absa.py"], {**told, **folders_of(told, data_dirs)}))
     words |= folders_of(words, data_dirs)
     if denoising is not None:
         texts = arguments.texts_of(name, run["data_config"])

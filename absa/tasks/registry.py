@@ -11,14 +11,14 @@ from absa.tasks.classification import Classification
 from absa.tasks.generation import Generation
 from absa.tasks.mixture import Mixture
 from absa.tasks.tagging import Tagging
-from datasets_scripts.documents import read_texts
+from datasets_scripts.documents import all_texts
 
 TASKS: dict[str, type[Task]] = {"classification": Classification, "tagging": Tagging, "generation": Generation}
 
 
 def load_task(arguments: DataArguments) -> Task:
     """The data that the arguments ask for: one data set, or several."""
-    held_out = [text for file in arguments.held_out for document in read_texts(Path(file)) for text in document]
+    held_out = all_texts(map(Path, arguments.held_out))
     task = (Mixture if getattr(arguments, "mixture", None) else TASKS[arguments.task]).load(arguments)
     return task.without_texts_like(held_out) if held_out else task
 

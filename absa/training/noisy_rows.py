@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerBase
 from absa.noise import NOISES, Document, corrupt, lexicon_of, related_words, words_of_spans
 from absa.tasks.base import Rows
 from absa.tasks.generation import Generation
-from datasets_scripts.documents import corpus, read_texts
+from datasets_scripts.documents import all_texts, corpus, read_texts
 from modeling_generative_absa import encode_words
 
 TRAIN = "train"  # the source of the annotated sentences, beside files
@@ -69,7 +69,7 @@ def corpus_of(task: Generation, arguments: DenoisingArguments, held_out: Sequenc
     """The training sentences of a task and the files' texts, without what is like a validation or test text, or one of
     the files of `held_out`."""
     texts = [text for split, rows in task.splits.items() if split != "train" for text in rows["text"]]
-    texts += [text for file in held_out for document in read_texts(Path(file)) for text in document]
+    texts += all_texts(map(Path, held_out))
     train = sentences_of(task.splits["train"])
     sources = {file.name: read_texts(file) for file in arguments.texts}
     kept, counts = corpus({**sources, TRAIN: [[sentence["text"]] for sentence in train]}, texts)

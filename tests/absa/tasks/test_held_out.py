@@ -7,7 +7,7 @@ import pytest
 from absa.tasks.arguments import ClassificationArguments, GenerationArguments, TaggingArguments
 from absa.tasks.registry import load_task
 
-LATER = "Lovely garden, out there\n"  # of two trainings' texts: "lovely garden out there" and another one
+LATER = "Lovely garden, out there\n"
 KEPT, LIKE = "the fish was good", "lovely garden out there"
 
 
