@@ -6,7 +6,7 @@ from typing import Any
 from transformers import Pipeline
 
 from absa.models import most_tokens
-from absa.open_questions import NOT_ASKED, word_list
+from absa.open_questions import NOT_ASKED, check_return_all, word_list
 from absa.tasks.targets import contexts_of
 from modeling_qacg_bert.processing_qacg_bert import NO_ASPECT, is_readable
 from modeling_qacg_bert.questions_qacg_bert import shown
@@ -43,11 +43,12 @@ class FoundTargetPipeline:
         classifier: the pipeline of a classifier that is asked about any words.
 
     Raises:
-        ValueError: if an input is no text; it gives the input's number.
+        ValueError: if an input is no text, it gives the input's number; for aspects that are no words, or so many that
+            they leave no room for a text.
     """
 
     def __init__(self, finder: Pipeline, classifier: Pipeline, aspects: Iterable[str] = (), return_all: bool = False):
-        self.finder, self.classifier, self.return_all = finder, classifier, return_all
+        self.finder, self.classifier, self.return_all = finder, classifier, check_return_all(return_all)
         self.aspects = word_list("aspects", aspects)
 
     def __call__(
@@ -61,6 +62,9 @@ class FoundTargetPipeline:
         if isinstance(inputs, str | Mapping):
             return self([inputs], aspects=aspects, return_all=return_all, batch_size=batch_size)[0]
         aspects = (self.aspects if aspects is None else word_list("aspects", aspects)) or [NO_ASPECT]
+        for aspect in aspects:
+            if not self._leaves_room("", aspect):
+                raise ValueError(f"aspects has {shown(aspect)}, which leaves no room for a text: give fewer words")
         answers = []  # of each text, as questions until they are answered
         for number, (text, found) in enumerate(zip(inputs, self.finder(inputs, batch_size=batch_size), strict=True)):
             if not isinstance(text, str):
@@ -69,21 +73,27 @@ class FoundTargetPipeline:
             places = [{"text": text, **dict(zip(FOUND, term, strict=True)), **NOT_ASKED} for term in terms]
             answers.append([{**place, "aspect": aspect} for place in places for aspect in aspects])
         every = [answer for own in answers for answer in own]
-        targets = {target for target in {answer["target"] for answer in every} if self._can_be_asked(target, aspects)}
-        asked = [answer for answer in every if answer["target"] in targets]
+        pairs = {(answer["target"], answer["aspect"]) for answer in every}
+        readable = {pair for pair in pairs if self._is_readable(*pair)}
+        asked = [answer for answer in every if (answer["target"], answer["aspect"]) in readable]
         for answer, judged in zip(asked, self.classifier(asked, batch_size=batch_size), strict=True):
             answer |= judged
         for answer in every:
             del answer["text"]
         none_label = getattr(self.classifier.model.config, "none_label", None)
-        keeps_all = self.return_all if return_all is None else return_all
+        keeps_all = self.return_all if return_all is None else check_return_all(return_all)
         left_out = set() if keeps_all else {none_label} - {None}
         return [[answer for answer in own if answer["label"] not in left_out] for own in answers]
 
-    def _can_be_asked(self, target: str, aspects: list[str]) -> bool:
+    def _is_readable(self, target: str, aspect: str) -> bool:
         """Whether there is something to read of a target, and its question leaves room for a text."""
-        config, tokenizer = self.classifier.model.config, self.classifier.tokenizer
-        contexts = contexts_of({"target": [target], "aspect": aspects})
-        longest = max(len(tokenizer.tokenize(contexts.auxiliary_sentence(*pair))) for pair in contexts)
-        longest += tokenizer.num_special_tokens_to_add(pair=True)
-        return is_readable(target) and longest < most_tokens(tokenizer.model_max_length, config)
+        return is_readable(target) and bool(self._tokens(target, NO_ASPECT)) and self._leaves_room(target, aspect)
+
+    def _leaves_room(self, target: str, aspect: str) -> bool:
+        tokenizer = self.classifier.tokenizer
+        taken = len(self._tokens(target, aspect)) + tokenizer.num_special_tokens_to_add(pair=True)
+        return taken < most_tokens(tokenizer.model_max_length, self.classifier.model.config)
+
+    def _tokens(self, target: str, aspect: str) -> list[str]:
+        contexts = contexts_of({"target": [target], "aspect": [aspect]})
+        return self.classifier.tokenizer.tokenize(contexts.auxiliary_sentence(target, aspect))

@@ -11,7 +11,7 @@ from absa.tasks.rows import choose
 from absa.tasks.targets import encode_rows
 from modeling_generative_absa import AspectOpinionPipeline
 from modeling_qacg_bert.processing_qacg_bert import Contexts, Word, is_readable, occurrence
-from modeling_qacg_bert.questions_qacg_bert import listed, shorten, shown
+from modeling_qacg_bert.questions_qacg_bert import check_names, listed, shorten, shown
 from modeling_qacg_bert.relevance_qacg_bert import padded_batches
 
 PARAMETERS = ("targets", "aspects", "return_all", "explain")
@@ -64,8 +64,7 @@ class OpenQuestionPipeline(Pipeline):
         given |= {name: word_list(name, given[name]) for name in ("targets", "aspects") if name in given}
         if given.get("explain", False) not in (False, "attention"):
             raise ValueError(f"explain={shorten(repr(given['explain']))}: give 'attention', or leave it out")
-        if not isinstance(given.get("return_all", False), bool):
-            raise ValueError(f"return_all={shorten(repr(given['return_all']))}: give True or False")
+        check_return_all(given.get("return_all", False))
         of_answers = {name: given.pop(name) for name in ("return_all", "explain") if name in given}
         return given, {}, of_answers
 
@@ -74,6 +73,11 @@ class OpenQuestionPipeline(Pipeline):
     ):
         if isinstance(inputs, str | Mapping):
             return self([inputs], batch_size=batch_size, **parameters)[0]
+        if hasattr(inputs, "columns") or not isinstance(inputs, Iterable):
+            raise ValueError(f"the input is {shown(inputs)}: give a text, a question, or a list or column of them")
+        batch_size = self._batch_size if batch_size is None else batch_size
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise ValueError(f"batch_size={shorten(repr(batch_size))}: give a number of questions, at least 1")
         of_questions, _, of_answers = self._sanitize_parameters(**parameters)
         of_questions, of_answers = self._preprocess_params | of_questions, self._postprocess_params | of_answers
         none_label = getattr(self.model.config, "none_label", None)
@@ -85,7 +89,7 @@ class OpenQuestionPipeline(Pipeline):
             except ValueError as error:
                 raise ValueError(f"input {number}: {error}") from error
         questions = [question for own in asked for question in own]
-        answers = iter(self._answer(questions, self._batch_size if batch_size is None else batch_size, **of_answers))
+        answers = iter(self._answer(questions, batch_size, **of_answers))
         answered = [[next(answers) for _ in own] for own in asked]
         return [
             own[0] if isinstance(input_, Mapping) else [answer for answer in own if answer["label"] not in left_out]
@@ -207,14 +211,23 @@ class GivenTermPipeline(AspectOpinionPipeline):
 
 
 def word_list(name: str, value: Any) -> list[str]:
-    """The words that a parameter gives.
+    """The words that a parameter gives, each once.
 
     Raises:
         ValueError: if it is no list of words.
     """
     if isinstance(value, str | Mapping):
         raise ValueError(f"{name}={shorten(repr(value))}: give a list of words")
-    return listed(name, value)
+    words = listed(name, value)
+    check_names(name, words, None)
+    return list(dict.fromkeys(words))
+
+
+def check_return_all(value: bool) -> bool:
+    """The value of `return_all`, which is no number and no word."""
+    if not isinstance(value, bool):
+        raise ValueError(f"return_all={shorten(repr(value))}: give True or False")
+    return value
 
 
 def places_of(words: Iterable[str], text: str) -> list[tuple[int, int]]:

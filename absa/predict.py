@@ -244,6 +244,8 @@ def load_one(argument: str, name: str, parameters: Mapping[str, Any]) -> Predict
     except ValueError as error:
         raise ValueError(f"{argument}={name} is {error}") from error
     try:
+        if "task" in parameters and auto_class is not AutoModelForSeq2SeqLM:
+            raise TypeError("task: no parameter")  # every pipeline takes it, as its own name
         pipe = predictor_class.pipeline_class(model=loaded, tokenizer=tokenizer, **parameters)
     except TypeError as error:  # of a parameter that this family's pipeline does not have
         raise ValueError(f"{argument}={name} is a {type(loaded).__name__}; {error}: leave it out") from error

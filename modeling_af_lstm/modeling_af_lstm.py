@@ -324,7 +324,8 @@ def target_of(
     refuse_rows(
         ~is_target.any(dim=1),
         "no target",
-        "mark it by 2, or give an aspect that stands in the text; architecture='lstm' needs none",
+        "ask about a target that the text names (absa.load: targets=[...]), or mark it by 2; architecture='lstm' needs "
+        "none",
     )
     return is_target
 

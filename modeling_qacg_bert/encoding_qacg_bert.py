@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from .processing_qacg_bert import Contexts, Origins, is_readable, words_of, written_text, written_with_origins
+from .questions_qacg_bert import shorten
 
 TOKENS = ("input_ids", "token_type_ids", "attention_mask")  # what a tokenizer gives of a text
 # Of a text only so many characters for each token are looked at: the memory of a tokenizer grows with all it is given.
@@ -58,15 +59,16 @@ def encode(
     if auxiliary_sentence:
         asked = contexts if not contexts.is_open else {contexts.pair(context_id) for context_id in context_ids}
         sentences = {pair: contexts.auxiliary_sentence(*pair) for pair in asked}
-        taken = max((len(tokenizer.tokenize(sentence)) for sentence in sentences.values()), default=0)
-        taken += tokenizer.num_special_tokens_to_add(pair=True)
+        lengths = {sentence: len(tokenizer.tokenize(sentence)) for sentence in sentences.values()}
+        longest = max(lengths, key=lengths.get, default="")
+        taken = lengths.get(longest, 0) + tokenizer.num_special_tokens_to_add(pair=True)
         second = [sentences[contexts.pair(context_id)] for context_id in context_ids]
     else:
-        taken, second = tokenizer.num_special_tokens_to_add(pair=False), None
+        longest, taken, second = "", tokenizer.num_special_tokens_to_add(pair=False), None
     if max_length <= taken:
         raise ValueError(
-            f"max_length={max_length} leaves no room for the text: {taken} tokens go to the auxiliary sentence and "
-            f"the special tokens; raise it to at least {taken + 1}"
+            f"max_length={max_length} leaves no room for the text: {taken} tokens go to the auxiliary sentence "
+            f"{shorten(repr(longest))} and the special tokens; raise it to at least {taken + 1}, or ask in fewer words"
         )
     columns = {name: [] for name in TOKENS}
     read, words = [], []

@@ -12,6 +12,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from absa.word_vectors import UNKNOWN, Aliases, Words
 
+WORDLESS = (r"\A[^\p{L}\p{N}]+\z", " ")  # signs alone, which all rules together would leave nothing of
 RULES = (
     (r"[\u2018\u2019`]", "'"),
     (r"(?<=\bcan)(?=not\b)|(?<=\w)(?=n't\b)", " "),  # of no width, so that offsets hold
@@ -27,6 +28,6 @@ ALIASES["nt"] = Aliases(of_words="n't", of_pieces="not")
 
 def english_words(texts: Iterable[str]) -> Words:
     """What a model that reads pairs of texts knows the words of."""
-    replacements = (Replace(Regex(pattern), by) for pattern, by in RULES)
-    normalizer = Sequence([NFKD(), StripAccents(), Lowercase(), *replacements])
+    wordless, *replacements = (Replace(Regex(pattern), by) for pattern, by in (WORDLESS, *RULES))
+    normalizer = Sequence([wordless, NFKD(), StripAccents(), Lowercase(), *replacements])
     return Words(texts, normalizer, WhitespaceSplit(), ALIASES, has_pairs=True)

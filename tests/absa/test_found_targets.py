@@ -146,8 +146,29 @@ def test_own_aspects_of_each_target(kind: str, finders, classifiers):
     question = {"text": TEXTS[0], "target": alone[0].target, "aspect": "price"}
     question |= {"target_start": alone[0].target_start, "target_end": alone[0].target_end}
     assert opinions[0].probabilities == pytest.approx(read.pipe.classifier(question)["probabilities"], abs=1e-5)
-    with pytest.raises(ValueError, match="aspects='price': give a list of words"):
-        read(TEXTS, aspects="price")
+    for aspects, said in (
+        ("price", "aspects='price': give a list of words"),
+        (["price", 3], r"aspects has 3 \(int\): give words"),
+        (["price", "-"], "aspects has '-'"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            read(TEXTS, aspects=aspects)
+    with pytest.raises(ValueError, match="return_all='no': give True or False"):
+        read(TEXTS, return_all="no")
+
+
+@pytest.mark.parametrize("kind", ["bert", "qacg_bert"])
+def test_a_long_aspect_takes_nothing_from_another(kind: str, finders, classifiers):
+    read = absa.load(finders["tagger"], classifiers[kind])
+    room = models.most_tokens(read.pipe.classifier.tokenizer.model_max_length, read.pipe.classifier.model.config)
+    long = " ".join(["price"] * (room - 4))  # three are special, and one is of the text: none is left for a target
+    opinions = read(TEXTS[0], aspects=["price", long])
+    assert [(one.aspect, one.label is None) for one in opinions] == [("price", False), (long, True)] * (
+        len(opinions) // 2
+    )
+    assert len(opinions) > 1
+    with pytest.raises(ValueError, match=r"aspects has 'price price .* leaves no room for a text: give fewer words"):
+        read(TEXTS[0], aspects=["price", f"{long} price"])
 
 
 @pytest.mark.parametrize("kind", ["bert", "qacg_bert"])
@@ -206,6 +227,7 @@ def test_each_model_has_its_parameters(finders, classifiers):
             {"targets": ["price"]},
             r"model=\S+ is a GlobalContextFor\w+; targets: no parameter of aspect-term-sentiment",
         ),
+        ({"task": "aste"}, r"model=\S+ is a GlobalContextFor\w+; task: no parameter: leave it out"),
         ({"abstain_below": 0.5}, r"classifier=\S+ is a BertFor\w+; abstain_below: no parameter, there are targets"),
     ):
         with pytest.raises(ValueError, match=said):

@@ -1,5 +1,6 @@
 """absa/open_questions.py: answers to questions about any words."""
 
+import pandas as pd
 import pytest
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -148,6 +149,30 @@ def test_none_is_said_where_it_is_asked_for(save_word_model):
 def test_what_is_no_question(input_, parameters, told, read):
     with pytest.raises(ValueError, match=told):
         read([input_], **parameters)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "parameters", "told"),
+    [
+        (pd.DataFrame({"text": [TEXT]}), {}, "the input is .*DataFrame"),
+        (None, {}, "the input is None"),
+        ([TEXT], {"batch_size": 0}, "batch_size=0: give a number of questions"),
+        ([TEXT], {"aspects": ["price", ""]}, "aspects has ''"),
+    ],
+)
+def test_what_is_no_input(inputs, parameters, told, read):
+    with pytest.raises(ValueError, match=told):
+        read(inputs, **{"aspects": ["price"], **parameters})
+
+
+def test_an_aspect_is_asked_about_once(read):
+    assert len(read(TEXT, aspects=["price", "price"])) == 1
+
+
+def test_a_model_of_places_asks_for_targets(save_word_model):
+    read = absa.load(str(save_word_model(TEXT, architecture="td_lstm")))
+    with pytest.raises(ValueError, match=r"ask about a target that the text names \(absa.load: targets=\[...\]\)"):
+        read(TEXT, aspects=["nothing of it"])
 
 
 def test_what_has_no_such_parameter(folder, read, save_word_model):

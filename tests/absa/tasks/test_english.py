@@ -25,7 +25,12 @@ def test_words_of_known_sentences(text: str):
     assert " ".join(english_words([]).tokens(text)) == SENTENCES[text]
 
 
-def test_a_text_without_a_word_has_the_unknown_one(tmp_path):
+@pytest.mark.parametrize("signs", ["...", "-", "\u2014", "'", "_", "*****", "\U0001f44d", "\u0940", "\u0301", "$ ' -"])
+def test_signs_alone_are_an_unknown_word(signs: str):
+    assert english_words([]).tokens(signs) == ["[UNK]"]
+
+
+def test_a_text_without_a_word_has_the_unknown_one():
     tokenizer, _ = words_and_vectors(RANDOM, english_words(["...", "good"]))
     assert tokenizer.convert_ids_to_tokens(range(len(tokenizer)))[:3] == ["[PAD]", "[UNK]", "good"]
     encoded = tokenizer("...", "good")
