@@ -36,7 +36,10 @@ def renamed(words: list[str] | None) -> dict[str, str]:
     for label, _, name in pairs:
         if not label or not name:
             raise ValueError(f"labels={' '.join(words)}: give each as label=name, such as 2=positive")
-    return {label: name for label, _, name in pairs}
+    names = {label: name for label, _, name in pairs}
+    if len(names) < len(pairs):
+        raise ValueError(f"labels={' '.join(words)}: a label is given twice; keep one name for it")
+    return names
 
 
 def size(file: str, format_name: str, sentences: list) -> str:

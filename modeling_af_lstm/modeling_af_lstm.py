@@ -324,8 +324,8 @@ def target_of(
     refuse_rows(
         ~is_target.any(dim=1),
         "no target",
-        "ask about a target that the text names (absa.load: targets=[...]), or mark it by 2; architecture='lstm' needs "
-        "none",
+        "mark it by 2, or give an aspect that stands in the text (absa.load: targets=[...]); architecture='lstm' "
+        "needs none",
     )
     return is_target
 

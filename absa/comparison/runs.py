@@ -1,6 +1,5 @@
 """Runs that examples/run_absa.py has written, and whether they can be compared."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +21,7 @@ from absa.comparison.answers import (
     first_subtask,
 )
 from absa.tasks.scoring import metric_of
-from datasets_scripts.source_files import shorten
+from datasets_scripts.source_files import parse_json, read_utf8, shorten
 from datasets_scripts.subtasks import SUBTASKS
 
 DOES = {  # by the file of its answers, what a run does
@@ -68,7 +67,9 @@ def read_run(folder: Path, name: str) -> Run:
         ValueError: if it has no answers to a test split.
     """
     record = folder / "arguments.json"
-    finished = {file.parent.name.removeprefix("seed-"): file.parent for file in folder.glob("seed-*/results.json")}
+    folders = [file.parent for file in folder.glob("seed-*/results.json")]
+    numbered = {one.name.removeprefix("seed-"): one for one in folders}
+    finished = {number: one for number, one in numbered.items() if number.isdecimal()}  # no copies, seed-1-old
     if not finished or not record.is_file():
         raise FileNotFoundError(
             f"runs={folder} holds no finished run: give the output_dir of examples/run_absa.py, above its seed-N"
@@ -81,7 +82,10 @@ def read_run(folder: Path, name: str) -> Run:
                 f"runs={folder}: {seed_folder.name} has no answers to a test split, none of {', '.join(DOES)}; give "
                 "a run of one data set that has such a split"
             )
-    return Run(name, json.loads(record.read_text(encoding="utf-8")), seeds, file)
+    arguments = parse_json(read_utf8(record), record)
+    if not isinstance(arguments, dict) or not isinstance(arguments.get("dataset"), str):
+        raise ValueError(f"{record} has no dataset: give its name, such as sentihood")
+    return Run(name, arguments, seeds, file)
 
 
 def way_of(runs: Sequence[Run]) -> Way:

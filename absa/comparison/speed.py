@@ -1,6 +1,6 @@
 """Size of trained models, and how fast they answer the same texts."""
 
-import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -10,6 +10,7 @@ from typing import Any
 from absa.comparison.runs import Run
 from absa.predict import Predictor, PredictorOfQuestions, PredictorOfWords, load
 from absa.timing import medians
+from datasets_scripts.source_files import parse_json, read_utf8
 from modeling_qacg_bert import Contexts
 
 FILES = ("*.safetensors", "tokenizer*", "vocab*")  # of a checkpoint: weights and tokenizer
@@ -45,6 +46,18 @@ def asking(predictor: Predictor, questions: Mapping[str, Sequence[Mapping[str, A
     return partial(predictor, list(questions), **predictor.all_answers)
 
 
+def size_said(results: Path) -> dict[str, float] | None:
+    """What a seed's results.json says of the size of its model.
+
+    Raises:
+        ValueError: if it cannot be read.
+    """
+    size = parse_json(read_utf8(results), results).get("size")
+    if size is not None and not all(isinstance(size.get(name), int | float) for name in ("parameters", "megabytes")):
+        raise ValueError(f"{results}: size={size}: give parameters and megabytes, two numbers")
+    return size
+
+
 def size_cells(
     runs: Sequence[Run], questions: Mapping[str, Sequence[Mapping[str, Any]]], most_texts: int, device: str
 ) -> list[dict[str, str]]:
@@ -58,12 +71,13 @@ def size_cells(
         most_texts: so many of the first texts are asked about; 0 measures no speed.
         device: where the models are.
     """
-    said = [json.loads((run.checkpoint / "results.json").read_text(encoding="utf-8")).get("size") for run in runs]
-    predictors = {
-        run.name: load(str(run.checkpoint), device=device)
-        for run, size in zip(runs, said, strict=True)
-        if size is None and (run.checkpoint / "config.json").is_file()  # BERT-single has a model for each context
-    }
+    said, predictors = [size_said(run.checkpoint / "results.json") for run in runs], {}
+    for run, size in zip(runs, said, strict=True):
+        if size is None and (run.checkpoint / "config.json").is_file():  # BERT-single has a model for each context
+            try:
+                predictors[run.name] = load(str(run.checkpoint), device=device)
+            except (ValueError, OSError) as error:
+                warnings.warn(f"{run.name}: neither size nor speed, since {error}", stacklevel=2)
     asked = dict(islice(questions.items(), most_texts))
     calls = {name: asking(predictor, asked) for name, predictor in predictors.items()}
     times = medians(calls, ROUNDS) if asked else {}

@@ -95,12 +95,15 @@ def write(sentences: Iterable[Sentence], file: Path) -> Counter:
     lines = []
     for sentence in held:
         for opinion in sentence.opinions:
-            text = sentence.text[: opinion["target_start"]] + PLACE + sentence.text[opinion["target_end"] :]
-            lines += [text, opinion["target"], written_label(opinion)]
+            lines += [_with_place(sentence, opinion), opinion["target"], written_label(opinion)]
     note_sentences(held, (), notes)
     note_neighbours(held, notes)
     write_text(file, "".join(f"{line}\n" for line in lines))
     return notes
+
+
+def _with_place(sentence: Sentence, opinion: dict) -> str:
+    return sentence.text[: opinion["target_start"]] + PLACE + sentence.text[opinion["target_end"] :]
 
 
 def note_neighbours(sentences: list[Sentence], notes: Counter) -> None:
@@ -111,7 +114,8 @@ def note_neighbours(sentences: list[Sentence], notes: Counter) -> None:
 
 def _fields(sentence: Sentence, opinion: dict) -> tuple[str, ...]:
     check_place(opinion, "target")
-    if PLACE in sentence.text:
+    written = _with_place(sentence, opinion)  # "$Tesla" has no place that could be told from "esla"
+    if PLACE in opinion["target"] or (written.find(PLACE), written.count(PLACE)) != (opinion["target_start"], 1):
         raise NotHeldError(f"stand in a text with {PLACE}")
     if opinion["target"] != opinion["target"].strip(" \t"):
         raise NotHeldError("have a target that begins or ends with a blank")

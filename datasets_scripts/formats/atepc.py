@@ -84,8 +84,17 @@ def write(sentences: Iterable[Sentence], file: Path) -> Counter:
     held = tokenised(hold(with_places(sentences, notes), _fields, notes), notes)
     note_sentences(held, ("words",), notes)
     note_neighbours(held, notes)
+    held = [_judged(sentence, notes) for sentence in held]
     write_text(file, "\n".join(block for sentence in held for block in _blocks(sentence)))
     return notes
+
+
+def _judged(sentence: Sentence, notes: Counter) -> Sentence:
+    """Without the opinions that say less of their term than another one, which a reader takes for one with it."""
+    known = {span_in_words(sentence, one, "target") for one in sentence.opinions if "label" in one}
+    kept = [one for one in sentence.opinions if "label" in one or span_in_words(sentence, one, "target") not in known]
+    notes["opinions without a label, of a term that has one: left out"] += len(sentence.opinions) - len(kept)
+    return sentence._replace(opinions=kept)
 
 
 def _blocks(sentence: Sentence) -> Iterator[str]:

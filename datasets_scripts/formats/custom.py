@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..custom_absa.reading import read_rows
 from ..records import rows_as_text
+from ..source_files import is_readable
 from .pivot import NotHeldError, Sentence, hold, note_sentences, with_opinions, write_text
 
 
@@ -41,4 +42,7 @@ def _fields(sentence: Sentence, opinion: dict) -> tuple[str, ...]:
     for name in ("aspect", "label"):
         if name not in opinion:
             raise NotHeldError(f"have no {name}")
+    for name in ("target", "aspect", "label"):
+        if name in opinion and not is_readable(opinion[name]):
+            raise NotHeldError(f"have nothing to see in their {name}")
     return ("target", "aspect", "label")

@@ -21,6 +21,7 @@ from ..words import joined_offsets, span_of_words, word_offsets
 LABELS = ("positive", "negative", "neutral", "conflict")
 TARGET = ("target", "target_start", "target_end")
 OPINION = ("opinion", "opinion_start", "opinion_end")
+WORDS = ("target", "opinion", "aspect", "label")
 NAMES = {  # of fields, in notes; an end goes with its start
     "target": "targets",
     "target_start": "places of targets",
@@ -146,7 +147,7 @@ def replaced(sentences: Iterable[Sentence], pattern: str, by: str, note: str, no
         text = re.sub(pattern, by, sentence.text)
         notes[note] += text != sentence.text
         opinions = [
-            opinion | {name: re.sub(pattern, by, opinion[name]) for name in ("target", "opinion") if name in opinion}
+            opinion | {name: re.sub(pattern, by, opinion[name]) for name in WORDS if name in opinion}
             for opinion in sentence.opinions
         ]
         changed.append(sentence._replace(text=text, opinions=opinions))
@@ -155,11 +156,17 @@ def replaced(sentences: Iterable[Sentence], pattern: str, by: str, note: str, no
 
 def for_xml(sentences: Iterable[Sentence], notes: Counter) -> list[Sentence]:
     """Sentences without the control characters that XML cannot hold."""
-    return replaced(sentences, NOT_XML, "\ufffd", "texts: control characters are U+FFFD now", notes)
+    cleaned = []
+    for sentence in replaced(sentences, NOT_XML, "\ufffd", "texts: control characters are U+FFFD now", notes):
+        id_ = re.sub(NOT_XML, "\ufffd", sentence.id)
+        notes["ids of sentences: control characters are U+FFFD now"] += id_ != sentence.id
+        cleaned.append(sentence._replace(id=id_))
+    return cleaned
 
 
 def on_one_line(sentences: Iterable[Sentence], notes: Counter) -> list[Sentence]:
-    """Sentences with blanks for line breaks."""
+    """Sentences with blanks for line breaks, and without NUL, by which a reader knows other files than UTF-8."""
+    sentences = replaced(sentences, "\0", "\ufffd", "texts: NUL is U+FFFD now", notes)
     return replaced(sentences, "[\n\r]", " ", "texts: line breaks are blanks now", notes)
 
 
@@ -225,13 +232,25 @@ def note_sentences(sentences: list[Sentence], has: Collection[str], notes: Count
 
 
 def check_new(*files: Path) -> None:
-    """Raise FileExistsError where a file is there already."""
+    """Raise FileExistsError where a file is there already, FileNotFoundError where its folder is not."""
     for file in files:
+        if not file.parent.is_dir():
+            raise FileNotFoundError(f"{file}: there is no folder {file.parent}; make it, or choose another")
         if file.exists():
             raise FileExistsError(f"{file} is there already; remove it, or choose another name")
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a new file in UTF-8."""
+    """Write a new file in UTF-8.
+
+    Raises:
+        ValueError: UTF-8 cannot hold the text; nothing is written.
+    """
     check_new(file)
-    file.write_text(text, encoding="utf-8", newline="\n")
+    mark = "\ufeff" if text.startswith("\ufeff") else ""  # a reader drops the first one, which is not of the text
+    try:
+        content = f"{mark}{text}".encode()
+    except UnicodeEncodeError as error:
+        half = quoted(text[error.start])
+        raise ValueError(f"{file}: {half} is half a surrogate pair; write the whole character in the text") from error
+    file.write_bytes(content)

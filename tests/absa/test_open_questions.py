@@ -171,7 +171,7 @@ def test_an_aspect_is_asked_about_once(read):
 
 def test_a_model_of_places_asks_for_targets(save_word_model):
     read = absa.load(str(save_word_model(TEXT, architecture="td_lstm")))
-    with pytest.raises(ValueError, match=r"ask about a target that the text names \(absa.load: targets=\[...\]\)"):
+    with pytest.raises(ValueError, match=r"give an aspect that stands in the text \(absa.load: targets=\[...\]\)"):
         read(TEXT, aspects=["nothing of it"])
 
 

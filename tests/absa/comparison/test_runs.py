@@ -86,6 +86,23 @@ def test_classifiers_on_other_data_are_refused(write_run, alter: Callable, told:
         answers_of(runs, way_of(runs))
 
 
+def test_a_copied_seed_is_none(write_run):
+    run = write_run("a", "classification", {1: 0.9})
+    shutil.copytree(run / "seed-1", run / "seed-1-old")
+    assert list(read_run(run, "a").seeds) == [1]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("{", "arguments.json, line 1: invalid JSON"), ("{}", "arguments.json has no dataset: give its name")],
+)
+def test_a_record_that_cannot_be_read(write_run, content: str, told: str):
+    run = write_run("a", "classification", {1: 0.9})
+    (run / "arguments.json").write_text(content)
+    with pytest.raises(ValueError, match=told):
+        read_run(run, "a")
+
+
 def test_seeds_of_other_data_are_refused(write_run):
     run = write_run("a", "classification", {1: 0.9, 2: 0.9})
     other = change(write_run("b", "classification", {2: 0.9}), of_other_rows) / "seed-2"

@@ -52,3 +52,13 @@ def test_sizes(tiny_classifier: Path, write_run):
     assert cells[2] == dict.fromkeys(speed.SIZES, ""), "it has no model"
     cells = speed.size_cells([read_run(runs[0], "a")], {}, 0, "cpu")
     assert cells[0]["texts/s"] == ""
+
+
+def test_a_model_that_cannot_be_loaded_has_no_size(tiny_classifier: Path, write_run):
+    run = write_run("a", "classification", {1: 0.9})
+    (run / "seed-1" / "config.json").write_bytes((tiny_classifier / "config.json").read_bytes())
+    with pytest.warns(UserWarning, match="a: neither size nor speed, since model="):
+        assert speed.size_cells([read_run(run, "a")], {}, 0, "cpu") == [dict.fromkeys(speed.SIZES, "")]
+    (run / "seed-1" / "results.json").write_text('{"size": {"parameters": 3}}')
+    with pytest.raises(ValueError, match=r"results.json: size={'parameters': 3}: give parameters and megabytes"):
+        speed.size_cells([read_run(run, "a")], {}, 0, "cpu")

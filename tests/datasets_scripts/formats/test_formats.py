@@ -285,6 +285,13 @@ def test_what_cannot_stand_together_is_told(write_and_read):
     ("name", "text", "opinion", "note"),
     [
         ("apc", "A $T$ tea", {"label": "positive"}, "opinions stand in a text with $T$: left out"),
+        ("apc", "I hold $Tea", {"label": "positive"}, "opinions stand in a text with $T$: left out"),
+        (
+            "custom",
+            "A tea",
+            {"aspect": "\u200d", "label": "good"},
+            "opinions have nothing to see in their aspect: left",
+        ),
         ("apc", "A tea", {"label": "good"}, "opinions have the label 'good': left out"),
         ("aste", "A tea", {"label": "conflict"}, "opinions have no opinion term: left out"),
         ("semeval2014", "A tea", {"label": "2"}, "opinions have the label '2': left out"),
@@ -292,10 +299,40 @@ def test_what_cannot_stand_together_is_told(write_and_read):
     ],
 )
 def test_a_format_that_can_hold_nothing_refuses(name, text, opinion, note, write_and_read):
-    sentences = [Sentence("1", text, [{**at(text, "tea"), **opinion}]), Sentence("2", "So.", [])]
+    target = "ea" if "$Tea" in text else "tea"
+    sentences = [Sentence("1", text, [{**at(text, target), **opinion}]), Sentence("2", "So.", [])]
     with pytest.raises(ValueError, match="can hold no opinion of these sentences") as raised:
         write_and_read(name, sentences)
     assert f"(1 {note}" in str(raised.value)
+
+
+def test_a_term_with_and_without_a_label(write_and_read):
+    text = "Good tea ."
+    opinions = [at(text, "tea"), {**at(text, "tea"), "label": "positive"}]
+    read, notes = write_and_read("atepc", [Sentence("1", text, opinions)])
+    assert read[0].opinions == opinions[1:]
+    assert notes == {"opinions without a label, of a term that has one: left out": 1}
+
+
+@pytest.mark.parametrize("name", ["apc", "brat"])
+@pytest.mark.parametrize(("first", "read_again"), [("\ufeff", "\ufeff"), ("\0", "\ufffd")])
+def test_a_text_that_begins_as_files_do(name: str, first: str, read_again: str, write_and_read):
+    opinion = {**at(f"{first}good tea", "tea"), "label": "positive"}
+    read, notes = write_and_read(name, [Sentence("1", f"{first}good tea", [opinion])])
+    assert read == [Sentence("1", f"{read_again}good tea", [opinion])]
+    assert notes == ({"texts: NUL is U+FFFD now": 1} if first == "\0" else {})
+
+
+def test_what_cannot_be_written(write_and_read, tmp_path: Path):
+    sentence = Sentence("1", "\ud83d tea", [{**at("\ud83d tea", "tea"), "label": "positive"}])
+    with pytest.raises(ValueError, match=r"train.txt: '\\ud83d' is half a surrogate pair; write the whole character"):
+        write_and_read("apc", [sentence])
+    file = tmp_path / "a.txt"
+    with pytest.raises(ValueError, match="half a surrogate pair"):
+        FORMATS["apc"].write([sentence], file)
+    assert not file.exists()
+    with pytest.raises(FileNotFoundError, match=r"there is no folder \S+nowhere; make it"):
+        FORMATS["apc"].write([sentence], tmp_path / "nowhere" / "a.txt")
 
 
 def test_a_format_of_opinions_refuses_sentences_without(write_and_read):
@@ -315,6 +352,11 @@ def test_control_characters(write_and_read):
     read, notes = write_and_read("semeval2014", [Sentence("1", text, [{**at(text, "tea\x0b"), "label": "positive"}])])
     assert notes == {"texts: control characters are U+FFFD now": 1}
     assert read[0].opinions[0]["target"] == "tea\ufffd"
+    read, notes = write_and_read(
+        "semeval2014", [Sentence("a\x02", "A tea", [{"aspect": "b\x02", "label": "neutral"}])]
+    )
+    assert (read[0].id, read[0].opinions[0]["aspect"]) == ("a\ufffd", "b\ufffd")
+    assert notes["ids of sentences: control characters are U+FFFD now"] == 1
     read, _ = write_and_read(
         "atepc", [Sentence("1", "\u200b tea", [{**at("\u200b tea", "tea"), "label": "positive"}])]
     )
