@@ -1,13 +1,14 @@
 """Words of a text as it was written, cut much as the tokenised data sets cut theirs."""
 
-import re
+import regex
 
-LETTERS = r"[\w\u0300-\u036f]"  # with the marks that stand behind the letter they belong to
+LETTERS = r"[\w\p{M}\u200c\u200d]"  # with the marks and joiners of a script, as of Hindi and Thai
 CLITIC = rf"['\u2019](?:s|re|ve|ll|d|m)(?!{LETTERS})"  # it 's
 NOT = rf"n['\u2019]t(?!{LETTERS})"  # do n't
 INNER = rf"{LETTERS}+(?:[-.&]{LETTERS}+)*"  # mid-2010, 15.6, R&B
+SEEN = r"(?:\p{RI}{2}|\S(?:[\p{M}\p{Emoji_Modifier}]|\u200d\p{So})*)"  # as one sign: a flag, a family of emoji
 # As the pipeline of generators cuts texts; a test holds the two equal.
-WORD = re.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|\.\.\.|--|\S", re.IGNORECASE)
+WORD = regex.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|\.\.\.|--|{SEEN}", regex.IGNORECASE)
 
 
 def word_offsets(text: str) -> list[tuple[int, int]]:

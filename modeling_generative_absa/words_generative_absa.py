@@ -1,18 +1,19 @@
 """Words of a text with their places, and their pieces."""
 
-import re
 from collections.abc import Sequence
 
+import regex
 from transformers import PreTrainedTokenizerBase
 
-LETTERS = r"[\w\u0300-\u036f]"  # with the marks that stand behind the letter they belong to
+LETTERS = r"[\w\p{M}\u200c\u200d]"  # with the marks and joiners of a script, as of Hindi and Thai
 CLITIC = rf"['\u2019](?:s|re|ve|ll|d|m)(?!{LETTERS})"
 NOT = rf"n['\u2019]t(?!{LETTERS})"
 INNER = rf"{LETTERS}+(?:[-.&]{LETTERS}+)*"
+SEEN = r"(?:\p{RI}{2}|\S(?:[\p{M}\p{Emoji_Modifier}]|\u200d\p{So})*)"  # as one sign: a flag, a family of emoji
 WORDS = {
-    "english": re.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|\.\.\.|--|\S", re.IGNORECASE),
-    "whitespace": re.compile(r"\S+"),
-    "characters": re.compile(r"\S"),
+    "english": regex.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|\.\.\.|--|{SEEN}", regex.IGNORECASE),
+    "whitespace": regex.compile(r"\S+"),
+    "characters": regex.compile(SEEN),
 }
 
 

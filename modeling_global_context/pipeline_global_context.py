@@ -1,10 +1,10 @@
 """Pipelines: "aspect-term-sentiment", what texts say and of which words, and "token-classification" for BIEOS tags."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import regex
 import torch
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
@@ -20,14 +20,15 @@ DECODINGS = ("constrained", "greedy")
 BATCH_SIZE = 32
 WINDOW = 32  # batches' worth of texts that are sorted by length together
 MOST_TOKENS = 2**16  # of a text, where neither model nor tokenizer has a limit
-LETTERS = r"[\w\u0300-\u036f]"  # with the marks that stand behind the letter they belong to
+LETTERS = r"[\w\p{M}\u200c\u200d]"  # with the marks and joiners of a script, as of Hindi and Thai
 CLITIC = rf"['\u2019](?:s|m|d|ll|re|ve)(?!{LETTERS})"
 NOT = rf"n['\u2019]t(?!{LETTERS})"
 INNER = rf"{LETTERS}+(?:[-.,/]{LETTERS}+)*"
+SEEN = r"(?:\p{RI}{2}|\S(?:[\p{M}\p{Emoji_Modifier}]|\u200d\p{So})*)"  # as one sign: a flag, a family of emoji
 WORDS = {
-    "english": re.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|\S", re.IGNORECASE),
-    "whitespace": re.compile(r"\S+"),
-    "characters": re.compile(r"\S"),
+    "english": regex.compile(rf"{INNER}(?={NOT})|{NOT}|{CLITIC}|{INNER}|{SEEN}", regex.IGNORECASE),
+    "whitespace": regex.compile(r"\S+"),
+    "characters": regex.compile(SEEN),
 }
 
 

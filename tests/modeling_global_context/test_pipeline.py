@@ -298,8 +298,19 @@ def test_no_word_is_cut_in_half(tokenizer, max_length, num_words):
         ("english", "they\u2019ll 'quote' o'clock", "they \u2019ll ' quote ' o ' clock"),
         ("english", "cafe\u0301s cost $5", "cafe\u0301s cost $ 5"),
         ("english", "n't well-don't", "n't well-do n't"),
+        (
+            "english",
+            "\u0916\u093e\u0928\u093e \u0e44\u0e21\u0e48\u0e14\u0e35!",
+            "\u0916\u093e\u0928\u093e \u0e44\u0e21\u0e48\u0e14\u0e35 !",
+        ),
+        ("english", "ok\U0001f44d\U0001f3fd\u2764\ufe0f", "ok \U0001f44d\U0001f3fd \u2764\ufe0f"),
+        (
+            "english",
+            "\U0001f469\u200d\U0001f467\U0001f1ec\U0001f1e7",
+            "\U0001f469\u200d\U0001f467 \U0001f1ec\U0001f1e7",
+        ),
         ("whitespace", " It's  1,000/day,\n ok", "It's 1,000/day, ok"),
-        ("characters", "中文 字", "中 文 字"),
+        ("characters", "中文 字e\u0301", "中 文 字 e\u0301"),
     ],
 )
 def test_words_of_a_text(splitting, text, words):
@@ -307,7 +318,10 @@ def test_words_of_a_text(splitting, text, words):
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(alphabet=st.sampled_from("ab'nt.-, s\u0301é"), max_size=30), st.sampled_from(["english", "characters"]))
+@given(
+    st.text(alphabet=st.sampled_from("ab'nt.-, s\u0301é\u200d\U0001f44d\u0600"), max_size=30),
+    st.sampled_from(["english", "characters"]),
+)
 def test_words_cover_all_but_blanks(text, splitting):
     spans = split_words(text, splitting)
     assert "".join(text[start:end] for start, end in spans) == "".join(text.split())
