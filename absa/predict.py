@@ -1,5 +1,6 @@
 """Answers of a trained model, whichever its family."""
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -22,6 +23,7 @@ from modeling_global_context import AspectTermSentimentPipeline
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts
 from modeling_qacg_bert.processing_qacg_bert import is_readable, occurrence
 
+logger = logging.getLogger(__name__)
 NOTHING_TO_READ = "has nothing to read"
 
 
@@ -75,12 +77,13 @@ class Predictor:
         if text_ids is not None and isinstance(texts, Sized) and len(text_ids) != len(texts):
             raise ValueError(f"text_ids has {len(text_ids)} ids for {len(texts)} texts: give one for each")
         answered = list(self.pipe(texts, **parameters))
-        numbered = zip(range(len(answered)) if text_ids is None else text_ids, answered, strict=True)
-        return [
-            # One answer to a question, a list of them to a text.
-            [from_answer(answer, text_id) for answer in ([answers] if isinstance(answers, Mapping) else answers)]
-            for text_id, answers in numbered
-        ]
+        # One answer to a question, a list of them to a text.
+        answered = [[answers] if isinstance(answers, Mapping) else answers for answers in answered]
+        numbered = list(zip(range(len(answered)) if text_ids is None else text_ids, answered, strict=True))
+        if cut := [text_id for text_id, answers in numbered if any(answer.get("truncated") for answer in answers)]:
+            told = "%d of %d texts are longer than the model reads, the first is %s: their ends were not read"
+            logger.warning(told, len(cut), len(numbered), cut[0])
+        return [[from_answer(answer, text_id) for answer in answers] for text_id, answers in numbered]
 
     def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
         """Why there is no opinion of a text.
