@@ -116,7 +116,7 @@ def differences(minuend: pd.DataFrame, subtrahend: pd.DataFrame, bounds: Mapping
             cells.append("undefined")
             continue
         cell = f"{100 * points:+.1f}"
-        if bounds is not None:
+        if bounds is not None and f"{name}_low" in bounds:  # which a score of the data alone, a floor, has not
             cell += f" [{100 * bounds[f'{name}_low']:+.1f}, {100 * bounds[f'{name}_high']:+.1f}]"
         if seeds > 1:
             error = np.sqrt((minuend[name].var() + subtrahend[name].var()) / seeds)

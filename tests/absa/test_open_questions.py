@@ -84,7 +84,9 @@ def test_the_end_of_a_long_text_is_not_read(folder, caplog):
     read.pipe.tokenizer.model_max_length = 6
     assert [answer["truncated"] for (answer,) in read.pipe([TEXT, "soup"])] == [True, False]
     read([TEXT, "soup"], text_ids=["a", "b"])
-    assert caplog.messages == ["1 of 2 texts are longer than the model reads, the first is a: their ends were not read"]
+    assert caplog.messages == [
+        "1 of 2 texts are longer than the model reads, the first is a: their ends were not read"
+    ]
     soup, wine_list = read(TEXT, targets=["soup", "wine list"])
     assert soup.label is not None
     assert (wine_list.target, wine_list.target_start) == ("wine list", 41)

@@ -91,15 +91,17 @@ def test_data_side_by_side(tmp_path: Path):
 
 
 def test_differences():
-    one = pd.DataFrame({"f1": [0.70, 0.74, 0.50], "binary": [0.80, 0.84, 0.60], "auc": [math.nan] * 3})
-    other = pd.DataFrame({"f1": [0.70, 0.70, 0.50], "binary": [0.70] * 3, "auc": [0.5] * 3})
+    one = pd.DataFrame(
+        {"f1": [0.70, 0.74, 0.50], "binary": [0.80, 0.84, 0.60], "auc": [math.nan] * 3, "floor_f1": [0.5] * 3}
+    )
+    other = pd.DataFrame({"f1": [0.70, 0.70, 0.50], "binary": [0.70] * 3, "auc": [0.5] * 3, "floor_f1": [0.5] * 3})
     bounds = {f"{name}_{end}": bound for name in ("f1", "binary") for end, bound in (("low", -0.01), ("high", 0.03))}
     # 70 and 74 vary by 2.83, the others by 0: √(8 / 2) = 2. With 50 they vary by 12.86 and 11.55. Student's t of two
     # degrees of freedom is 4.30: bold from 8.6 on.
     for seeds, given, expected in (
-        (3, bounds, ["+1.3 [-1.0, +3.0] ± 10.0", "+4.7 [-1.0, +3.0] ± 7.4", "undefined"]),
-        (2, None, ["+2.0 ± 2.0", "**+12.0 ± 2.0**", "undefined"]),
-        (1, None, ["+0.0", "+10.0", "undefined"]),
+        (3, bounds, ["+1.3 [-1.0, +3.0] ± 10.0", "+4.7 [-1.0, +3.0] ± 7.4", "undefined", "+0.0 ± 0.0"]),
+        (2, None, ["+2.0 ± 2.0", "**+12.0 ± 2.0**", "undefined", "+0.0 ± 0.0"]),
+        (1, None, ["+0.0", "+10.0", "undefined", "+0.0"]),
     ):
         assert score_tables.differences(one[:seeds], other[:seeds], given) == expected
 
@@ -135,6 +137,8 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
                     other = score_tables.scores_of(by_name[name], minus, table, "test")
                     difference = (test.loc[compared["seeds"]] - other.loc[compared["seeds"]]).mean().to_dict()
                     assert len(difference) > 0
+                    floors = {score: difference.pop(score) for score in [*difference] if score.startswith("floor_")}
+                    assert all(floor == 0 for floor in floors.values()), "of the data alone"
                     if compared["scores"] is not None:
                         stored = {score: compared["scores"][score] for score in difference}
                         assert stored == pytest.approx(difference, abs=1e-12), name
