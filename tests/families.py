@@ -197,6 +197,8 @@ TAGGER = {
     "check_opinions": check_opinions_of_terms,
     # To add a number to all scores before a softmax changes nothing.
     "unlearned": ("attention.self.key.bias",),
+    "imports": {"pipeline_global_context.py": {"regex"}},  # which Transformers needs too
+    "at_import": {"pipeline_global_context.py": {"regex.compile"}},
 }
 AF_LSTM = {
     "model_type": "af_lstm",
@@ -216,7 +218,8 @@ POINTER = {
     "pipelines": {"aspect-opinion-extraction": (AspectOpinionPipeline, {})},
     "check_opinions": check_opinions_of_tuples,
     "unlearned": ("attention.self.key.bias", "k_proj.bias"),  # as of taggers
-    "at_import": {"grammar_generative_absa.py": {"Task"}},
+    "imports": {"words_generative_absa.py": {"regex"}},
+    "at_import": {"grammar_generative_absa.py": {"Task"}, "words_generative_absa.py": {"regex.compile"}},
     # Tuples as text are for any model that generates text.
     "not_saved": ("text_generative_absa.py", "text_decoding_generative_absa.py"),
 }
