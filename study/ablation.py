@@ -25,7 +25,7 @@ def look(checkpoint: Path, task: Classification) -> dict[str, dict[str, float]]:
 def main(arguments: GridAndDataArguments):
     dataset = read_grid(arguments.grid).dataset
     task = Classification.load(ClassificationArguments(dataset=dataset, data_dir=arguments.data_dir))
-    look_at_trained("ablation", arguments, partial(look, task=task))
+    look_at_trained("ablation", arguments, partial(look, task=task), asks_model=True)
 
 
 if __name__ == "__main__":

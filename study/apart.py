@@ -15,10 +15,10 @@ import torch
 from safetensors import safe_open
 
 from absa.commands import parse
-from absa.comparison.answers import groups_of, read_rows
 from absa.metrics.aspect_groups import NONE, Groups
-from absa.metrics.sentihood import ASPECTS, LABELS
+from absa.metrics.sentihood import ASPECTS
 from results import GridArguments, look_at_trained
+from trade_off import groups_in
 
 
 def taken_for_another(groups: Groups, first: int, second: int) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     """Of a checkpoint: for each pair of aspects `distance`, and how often the right and the other one are found."""
     with safe_open(checkpoint / "model.safetensors", framework="pt") as weights:
         distances = relative_distances(weights.get_tensor("bert.context_embeddings.weight"), len(ASPECTS))
-    groups = groups_of(read_rows(checkpoint, "validation"), ASPECTS, LABELS)
+    groups = groups_in(checkpoint, "validation")
     looked = {}
     for (first, second), distance in distances.items():
         right, other = taken_for_another(groups, first, second)

@@ -24,4 +24,4 @@ def look(checkpoint: Path) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    look_at_trained("contrast", parse(GridArguments, "grid"), look)
+    look_at_trained("contrast", parse(GridArguments, "grid"), look, asks_model=True)

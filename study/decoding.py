@@ -37,4 +37,4 @@ def look(checkpoint: Path, data_dir: str | None) -> dict[str, dict[str, float]]:
 
 if __name__ == "__main__":
     chosen = parse(GridAndDataArguments, "grid")
-    look_at_trained("decoding", chosen, partial(look, data_dir=chosen.data_dir))
+    look_at_trained("decoding", chosen, partial(look, data_dir=chosen.data_dir), asks_model=True)

@@ -28,7 +28,7 @@ from absa.predict import Predictor, load
 from datasets_scripts import load_absa_dataset
 from grids import read_grid, run_name
 from modeling_global_context import scheme_of, spans_of
-from results import GridArguments, read_analysis, write_analysis
+from results import GridArguments, add_found
 
 GENERATOR = "generator"
 TERMS = {"laptop14": "laptops_terms", "rest14": "restaurants_terms"}  # of aspect_polarity
@@ -108,7 +108,6 @@ def main(arguments: FoundArguments):
     told = ", ".join(f"{count} {where}" for where, count in differing_terms(tagged, gold).items())
     print(f"{len(texts)} texts, {len(rows)} terms: {told}")
 
-    found = read_analysis(arguments.results_dir, "found_and_judged", grid)
     runs = {arguments.tagger: arguments.output_dir / run_name(run)}
     if arguments.generator is not None:
         runs[GENERATOR] = arguments.generator
@@ -120,9 +119,8 @@ def main(arguments: FoundArguments):
         for seed, pair in pairs.items():
             readers = {"alone": load(str(pair[0])), "judged": load(*map(str, pair))}
             looked = {way: scores(read, texts, gold) for way, read in readers.items()}
-            found.setdefault(label, {})[str(seed)] = looked
             print(f"{label}, seed {seed}: {looked}", flush=True)
-    write_analysis(arguments.results_dir, "found_and_judged", grid, found)
+            add_found(arguments.results_dir, "found_and_judged", grid, label, str(seed), looked)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from filelock import FileLock
 from absa.training.results import write_json
 from grids import STUDY, Grid, read_grid, run_name
 
+NOT_SAVED = {"context_in_input"}  # controls of which a checkpoint does not know, see `controls.py`
+
 
 @dataclass
 class GridArguments:
@@ -68,6 +70,14 @@ def write_analysis(results_dir: Path, analysis: str, grid: Grid, found: Mapping[
         write_json(results_dir / "analyses.json", analyses)
 
 
+def add_found(results_dir: Path, analysis: str, grid: Grid, label: str, seed: str, found: Mapping):
+    """Puts what an analysis has found of one run in place of what it found before, beside what it found of others."""
+    with only_here(results_dir):
+        analyses = analyses_in(results_dir)
+        analyses.setdefault(analysis, {}).setdefault(grid.name, {}).setdefault(label, {})[seed] = found
+        write_json(results_dir / "analyses.json", analyses)
+
+
 def analyses_in(results_dir: Path) -> dict[str, dict[str, dict]]:
     """All of `analyses.json`."""
     file = results_dir / "analyses.json"
@@ -80,18 +90,25 @@ def only_here(results_dir: Path) -> FileLock:
     return FileLock(results_dir / ".lock")
 
 
-def look_at_trained(analysis: str, arguments: GridArguments, look: Callable[[Path], dict]):
-    """Looks at each checkpoint of a grid that is in `output_dir`, and writes {label: {seed: found}} as an analysis.
+def look_at_trained(analysis: str, arguments: GridArguments, look: Callable[[Path], dict], asks_model: bool = False):
+    """Looks at each checkpoint of a grid that is in `output_dir`, and keeps {label: {seed: found}} as an analysis.
 
-    What the analysis has found before in checkpoints that are not there is kept. `look` gets the
-    folder of a checkpoint and returns what is kept of it.
+    What is found in one is kept at once, beside what was found before in checkpoints that are not there.
+
+    Args:
+        look: gets the folder of a checkpoint and returns what is kept of it.
+        asks_model: whether it loads the model, and not only the answers that training has kept of it; then a run is
+            left out whose folder alone is not the model that was trained.
     """
     grid = read_grid(arguments.grid)
-    found = read_analysis(arguments.results_dir, analysis, grid)
     for label, run in grid.runs.items():
         for seed in grid.seeds:
             checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
-            if (checkpoint / "results.json").is_file():
-                found.setdefault(label, {})[str(seed)] = looked = look(checkpoint)
-                print(f"{label}, seed {seed}: {looked}", flush=True)
-    write_analysis(arguments.results_dir, analysis, grid, found)
+            if not (checkpoint / "results.json").is_file():
+                continue
+            if asks_model and (run.get("control") in NOT_SAVED or not (checkpoint / "config.json").is_file()):
+                print(f"{label}, seed {seed}: left out, its folder alone is not the model that was trained")
+                continue
+            looked = look(checkpoint)
+            print(f"{label}, seed {seed}: {looked}", flush=True)
+            add_found(arguments.results_dir, analysis, grid, label, str(seed), looked)

@@ -172,7 +172,6 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
     started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
     parts = result["training"]  # one, or of BERT-single one a context
     versions = {name: version(name) for name in ("torch", "transformers", "accelerate", "qacg-bert")}
-    times = [training["train_runtime_s"] for training in parts.values()]
     return {
         "arguments": dict(run),
         "seed": seed,
@@ -181,14 +180,33 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
         "data_sha256": started["data_sha256"],
         "versions": {"python": platform.python_version(), **versions, "commit": trained_by},
         # With evaluation, and of the test split too in a run with an oracle. Unknown of a run that was stopped.
-        "train_runtime_s": None if None in times else sum(times),
+        "train_runtime_s": seconds_of(parts),
         "best_step": {part: training["best_step"] for part, training in parts.items()},
         "curve": {part: curve(training["log"]) for part, training in parts.items()},
         # Intervals of one run say little beside deviations over seeds, and `paired.py`.
         **{split: own_scores(run, result[split]) for split in ("validation", "test")},
         "oracle": result.get("oracle"),
         **({"denoising": denoising_of(folder / START, seed)} if "denoising" in run else {}),
+        **({"first": before(run, seed, folder)} if "first" in run else {}),
     }
+
+
+def seconds_of(parts: Mapping[str, Mapping]) -> float | None:
+    """How long the trainings of a run took; None where one was stopped, whose time is not known."""
+    times = [training["train_runtime_s"] for training in parts.values()]
+    return None if None in times else sum(times)
+
+
+def before(run: Mapping, seed: int, folder: Path) -> list[dict]:
+    """What is kept of the trainings on other data that a run starts from, its own start before that one's."""
+    found = []
+    while run := run.get("first"):
+        folder = folder / START
+        result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
+        started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
+        seconds = seconds_of(result["training"])
+        found.append({"data_sha256": started["data_sha256"], "train_runtime_s": seconds})
+    return found
 
 
 def own_scores(run: Mapping, scores: Mapping[str, float]) -> dict[str, float]:

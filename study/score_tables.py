@@ -341,17 +341,16 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
 
 
 def contrast_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
-    """What `contrast.py` has found of each run, if anything, and the accuracy on the mixed texts of the test split."""
-    rows, mixed = [], "mixed test texts"
+    """The accuracy of each run on the mixed texts of the test split, and what `contrast.py` has found of it."""
+    rows = []
     for label, run in grid.runs.items():
-        looked = analysis.get(label, {})
-        by_seed = [
-            {**looked.get(str(seed), {}), mixed: results[key]["test"].get("mixed_accuracy")}
-            for seed in grid.seeds
-            if (key := (run_name(run), seed)) in results and (str(seed) in looked or not analysis)
-        ]
-        if by_seed:
-            names = (*(CONTRAST if analysis else ()), mixed)
-            cells = {name: percent([one[name] for one in by_seed]) for name in names}
-            rows.append({f"{grid.title}, %": label, "seeds": str(len(by_seed)), **cells})
+        tests = [results[key]["test"] for seed in grid.seeds if (key := (run_name(run), seed)) in results]
+        if tests:
+            mixed = percent([test.get("mixed_accuracy") for test in tests])
+            row = {f"{grid.title}, %": label, "seeds": str(len(tests)), "mixed test texts": mixed}
+            if analysis:
+                asked = list(analysis.get(label, {}).values())
+                row["seeds asked"] = str(len(asked))
+                row |= {name: percent([one[name] for one in asked]) if asked else "" for name in CONTRAST}
+            rows.append(row)
     return table(rows)

@@ -30,9 +30,15 @@ def scores_at(groups: Groups, factor: float) -> dict[str, float]:
     return {name: float(figures[name]) for name in SCORES}
 
 
+def groups_in(checkpoint: Path, split: str = "test") -> Groups:
+    """The answers to SentiHood's rows that training has kept; those of a mixture lie in a folder of each data set."""
+    of_mixture = checkpoint / "sentihood"
+    return groups_of(read_rows(of_mixture if of_mixture.is_dir() else checkpoint, split), ASPECTS, LABELS)
+
+
 def look(checkpoint: Path) -> dict[str, dict[str, float]]:
     """The scores on the test split at each factor."""
-    groups = groups_of(read_rows(checkpoint), ASPECTS, LABELS)
+    groups = groups_in(checkpoint)
     return {name: scores_at(groups, factor) for name, factor in FACTORS.items()}
 
 

@@ -27,7 +27,7 @@ from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments, recipe_words
 from grids import Grid, read_grid
 from modeling_qacg_bert import written_aspect, written_text
-from results import GridAndDataArguments, look_at_trained, read_analysis, write_analysis
+from results import GridAndDataArguments, add_found, look_at_trained
 
 SCORES = ("aspect_auc", "sentiment_accuracy")
 CLOSED = "closed"
@@ -123,10 +123,9 @@ def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, 
 def main(arguments: GridAndDataArguments):
     look_at_trained("unseen", arguments, of_checkpoint)
     grid = read_grid(arguments.grid)
-    found = read_analysis(arguments.results_dir, "unseen", grid)
     similar = without_training(next(iter(grid.runs.values())), arguments.data_dir)
     print(SIMILARITY, similar)
-    write_analysis(arguments.results_dir, "unseen", grid, {**found, SIMILARITY: {"": similar}})
+    add_found(arguments.results_dir, "unseen", grid, SIMILARITY, "", similar)
 
 
 if __name__ == "__main__":

@@ -156,8 +156,8 @@ class Classification(Task):
         """One model, or of a model that is told its context in no way (BERT-single) one for each context.
 
         Raises:
-            ValueError: if the model cannot take contexts together, or there is no row to train such a model on, or to
-                choose its checkpoint by.
+            ValueError: if the model cannot take contexts together or exchange targets, or there is no row to train
+                such a model on, or to choose its checkpoint by.
         """
         takes_context = takes(model_class, "context_ids")
         if arguments.contexts_together and not takes_context:
@@ -166,6 +166,11 @@ class Classification(Task):
                 "choose a model_type with contexts"
             )
         in_words = takes_context and arguments.context_source == "text"
+        if arguments.symmetric_targets and arguments.context_source == "text" and not takes_context:
+            raise ValueError(
+                f"symmetric_targets=true with context_source=text and {model_class.__name__}, which is asked any "
+                "words as they stand: leave one out"
+            )
         if self.contexts is None and not in_words and (takes_context or not arguments.auxiliary_sentence):
             raise ValueError(
                 f"targets of {arguments.dataset} are words of the texts, which a model reads as auxiliary sentences: "

@@ -118,8 +118,6 @@ class Mixture(Task):
                 f"mixture with {name} and auxiliary_sentence=false: the model would not know what it is asked; give "
                 "--auxiliary_sentence true"
             )
-        if in_words and not takes_context and arguments.symmetric_targets:
-            raise ValueError(f"symmetric_targets=true with mixture and {name}, which is asked any words: leave it out")
         for task in self.tasks.values():
             task.parts(arguments, model_class)  # for its errors
         return {"": self}

@@ -6,16 +6,18 @@ import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from torch.utils.data import SequentialSampler
-from transformers import Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
+from transformers import PreTrainedConfig, Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
 from absa.losses import among_own_labels, cross_entropy_to, divergence, masked_cross_entropy, twice
+from absa.training.arguments import ABSATrainingArguments
 from absa.training.optimisation import parameter_groups
 from absa.training.sampling import TrainingOrder
 
@@ -240,6 +242,23 @@ class ABSATrainer(Seq2SeqTrainer):
         """As the Trainer. All processes have written then, and trainer_state.json is the last file of a checkpoint."""
         super()._save_rng_state(output_dir)
         self.accelerator.wait_for_everyone()
+
+
+def check_own_loss(config: PreTrainedConfig, args: ABSATrainingArguments, options: Mapping[str, Any]):
+    """Refuses another loss in the place of a model's own that has a part which it would lose.
+
+    Args:
+        config: of the model.
+        options: those of `ABSATrainer`.
+    Raises:
+        ValueError: naming the part.
+    """
+    others = options.get("compute_loss_func"), options.get("label_masks"), args.label_smoothing_factor, args.teachers
+    if any(others) and (mix_l2 := getattr(config, "mix_l2", 0)):
+        raise ValueError(
+            f"mix_l2={mix_l2} is a part of the model's own loss, in whose place class_weighted_loss, "
+            "label_smoothing_factor, mixture and teachers have another: leave one out"
+        )
 
 
 def has_stopped_early(state: TrainerState) -> bool:

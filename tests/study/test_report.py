@@ -226,8 +226,9 @@ def test_contrast_is_beside_the_mixed_texts_of_the_test_split(tmp_path: Path):
         results.add_result(tmp_path, run)
     table = results.read_results(tmp_path)
     assert report.contrast_table(grid, table, {}).splitlines()[2:] == ["| B | 2 | 85.0 (7.1) |"]
-    # Of the first seed alone there is a checkpoint to ask.
+    # Of the first seed alone there is a checkpoint to ask, and of another run none.
+    results.add_result(tmp_path, {"arguments": RUNS["cg_bert"], "seed": 1, "test": {"mixed_accuracy": 0.7}})
     found = {"B": {"1": {name: share / 10 for share, name in enumerate(score_tables.CONTRAST)}}}
-    lines = report.contrast_table(grid, table, found).splitlines()
-    assert lines[0] == f"| title, % | seeds | {' | '.join(score_tables.CONTRAST)} | mixed test texts |"
-    assert lines[2:] == ["| B | 1 | 0.0 | 10.0 | 20.0 | 30.0 | 80.0 |"]
+    lines = report.contrast_table(grid, results.read_results(tmp_path), found).splitlines()
+    assert lines[0] == f"| title, % | seeds | mixed test texts | seeds asked | {' | '.join(score_tables.CONTRAST)} |"
+    assert lines[2:] == ["| B | 2 | 85.0 (7.1) | 1 | 0.0 | 10.0 | 20.0 | 30.0 |", "| C | 1 | 70.0 | 0 |  |  |  |  |"]

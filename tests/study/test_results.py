@@ -25,7 +25,8 @@ def test_results_are_of_runs_in_the_grids():
         assert result["arguments"] == runs[key]
         assert bool(result["oracle"]) is runs[key].get("oracle", False)
         assert ("denoising" in result) is ("denoising" in runs[key])
-        assert result.keys() - {"denoising"} == next(iter(found.values())).keys() - {"denoising"}
+        before = {"denoising", "first"}
+        assert result.keys() - before == next(iter(found.values())).keys() - before
 
 
 def test_a_run_has_one_line(tmp_path: Path):
@@ -56,3 +57,22 @@ def test_what_was_found_in_models_that_are_not_there_is_kept(tmp_path: Path, cap
     assert capsys.readouterr().out == "a, seed 42: {'of': 'seed-42'}\n"
     assert results.read_analysis(tmp_path, "apart", grid) == {"a": {"42": {"of": "seed-42"}, "43": "old"}}
     assert results.read_analysis(tmp_path, "paired", grid) == {"a": {}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "files"), [({"control": "context_in_input"}, ["config.json"]), ({"auxiliary_sentence": False}, [])]
+)
+def test_a_folder_that_is_not_the_model_is_not_asked(tmp_path: Path, capsys, changes: dict, files: list[str]):
+    fields = {"title": "tiny", "split": "test", "seeds": [42], "runs": {"a": {**RUN, **changes}}}
+    arguments = results.GridArguments(tmp_path / "tiny.yaml", tmp_path / "runs", tmp_path)
+    arguments.grid.write_text(yaml.safe_dump(fields))
+    grid = grids.read_grid(arguments.grid)
+    folder = arguments.output_dir / grids.run_name(grid.runs["a"]) / "seed-42"
+    folder.mkdir(parents=True)
+    for name in ("results.json", *files):
+        (folder / name).write_text("{}")
+    results.look_at_trained("contrast", arguments, lambda checkpoint: {}, asks_model=True)
+    assert capsys.readouterr().out.startswith("a, seed 42: left out")
+    assert results.read_analysis(tmp_path, "contrast", grid) == {}
+    results.look_at_trained("trade_off", arguments, lambda checkpoint: {"of": 1})  # its answers are kept beside it
+    assert results.read_analysis(tmp_path, "trade_off", grid) == {"a": {"42": {"of": 1}}}

@@ -150,6 +150,15 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
     scores = {"sentihood_f1": 0.5, "sentihood_f1_low": 0.4, "corpus_f1": 0.1, "mean": 0.3}
     assert run.own_scores({**base, "mixture": entries}, scores) == {"f1": 0.5}
     assert run.own_scores(base, {"f1": 0.5, "f1_low": 0.4}) == {"f1": 0.5}
+    folder = tmp_path
+    for digest, times in (("near", [60.0, 30.0]), ("far", [50.0, None])):  # two models, then one that was stopped
+        (folder / "start" / "seed-2").mkdir(parents=True)
+        training = {str(number): {"train_runtime_s": seconds} for number, seconds in enumerate(times)}
+        (folder / "start" / "seed-2" / "results.json").write_text(json.dumps({"training": training}))
+        (folder / "start" / "arguments.json").write_text(json.dumps({"data_sha256": digest}))
+        folder = folder / "start"
+    expected = [{"data_sha256": "near", "train_runtime_s": 90.0}, {"data_sha256": "far", "train_runtime_s": None}]
+    assert run.before(chain, 2, tmp_path) == expected
 
 
 def test_texts_of_another_domain_are_none(denoising_file: Path, tmp_path: Path):

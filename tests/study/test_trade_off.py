@@ -9,7 +9,8 @@ import trade_off
 from absa.metrics.sentihood import ASPECTS
 
 
-def test_what_turns_right_at_which_factor(tmp_path: Path):
+@pytest.mark.parametrize("folder", [".", "sentihood"], ids=["one data set", "of a mixture"])
+def test_what_turns_right_at_which_factor(tmp_path: Path, folder: str):
     rows = []  # texts of one positive aspect each, with these odds; the others are surely absent
     for id, (present, odds) in enumerate({"general": 3.0, "price": 0.8, "safety": 0.36}.items()):
         for aspect in ASPECTS:
@@ -17,7 +18,8 @@ def test_what_turns_right_at_which_factor(tmp_path: Path):
             label = "positive" if aspect == present else "none"
             probabilities = {"p_none": 1 - positive, "p_positive": positive, "p_negative": 0.0}
             rows.append({"id": str(id), "target": "LOCATION1", "aspect": aspect, "label": label, **probabilities})
-    pd.DataFrame(rows).to_parquet(tmp_path / "test_probabilities.parquet")
+    (tmp_path / folder).mkdir(exist_ok=True)
+    pd.DataFrame(rows).to_parquet(tmp_path / folder / "test_probabilities.parquet")
     looked = trade_off.look(tmp_path)
     for score in trade_off.SCORES:  # a text of which nothing is found has precision 0
         assert [scores[score] for scores in looked.values()] == pytest.approx([1 / 3, 2 / 3, 1, 1])

@@ -460,7 +460,9 @@ def test_a_model_that_is_not_asked_in_words(mixture: Mixture, arguments, monkeyp
     assert parts(QACGBertForSequenceClassification, auxiliary_sentence=False, symmetric_targets=True) == {"": mixture}
     with pytest.raises(ValueError, match="auxiliary_sentence=false: the model would not know what it is asked"):
         parts(BertForSequenceClassification, auxiliary_sentence=False)
-    with pytest.raises(ValueError, match="symmetric_targets=true with mixture and BertForSequenceClassification"):
+    with pytest.raises(
+        ValueError, match="symmetric_targets=true with context_source=text and BertForSequenceClassification"
+    ):
         parts(BertForSequenceClassification, symmetric_targets=True)
     monkeypatch.setattr(QACGBertForSequenceClassification, "config_class", SimpleNamespace())
     with pytest.raises(ValueError, match=r"which knows its contexts by ids: .* such as bert or qacg_bert"):

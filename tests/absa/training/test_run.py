@@ -290,6 +290,10 @@ def test_the_label_of_absent_pairs_has_any_name(train_own, model_type: str):
             "contexts_together=true with BertForSequenceClassification",
         ),
         (["{recipe}", "--r_drop=true", "--class_weighted_loss=true"], "r_drop=true with class_weighted_loss=true"),
+        (
+            ["{recipe}", "--model_type=scalar_mix", "--config_overrides=mix_l2=0.1", "--label_smoothing_factor=0.1"],
+            "mix_l2=0.1 is a part of the model's own loss",
+        ),
         (["{recipe}", "--oracle=true", "--model_type=bert", "--auxiliary_sentence=false"], "oracle=true needs"),
         (["--dataset", "sentihod"], "sentihod"),
         (["configuration/recipes/own_data.yaml"], "dataset=custom without data: give --train_file, a csv or jsonl"),
