@@ -1,12 +1,12 @@
 """Is it the subtraction? Scores of a trained model whose gates λ_A may not be negative, not positive, or neither."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from unittest.mock import patch
 
 import numpy as np
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerBase
 
 from absa.tasks.classification import Classification
 from modeling_qacg_bert import AspectSentimentPipeline, guidance_qacg, layers_qacg_bert
@@ -32,12 +32,16 @@ def gates(change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
         yield
 
 
-def answers(pipe: AspectSentimentPipeline, task: Classification) -> np.ndarray:
-    """Probabilities of the rows of the test split, (rows, labels)."""
+def questions_of(task: Classification) -> list[dict[str, str]]:
+    """The rows of the test split as a pipeline is asked about them."""
     names = ("text", "target", "aspect")
     rows = zip(*(task.splits["test"][name] for name in names), strict=True)
-    found = pipe([dict(zip(names, row, strict=True)) for row in rows])
-    return np.array([[answer["probabilities"][label] for label in task.label_names] for answer in found])
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def answers(pipe: Pipeline, questions: Sequence[Mapping[str, str]], label_names: Sequence[str]) -> np.ndarray:
+    """Probabilities, (questions, labels)."""
+    return np.array([[answer["probabilities"][label] for label in label_names] for answer in pipe(questions)])
 
 
 def ablate(
@@ -60,7 +64,7 @@ def ablate(
     pipe, labels, found = AspectSentimentPipeline(model=model, tokenizer=tokenizer), {}, {}
     for name, change in GATES.items():
         with gates(change):
-            probabilities = answers(pipe, task)
+            probabilities = answers(pipe, questions_of(task), task.label_names)
         labels[name] = probabilities.argmax(-1)
         scores = task.score("test", np.log(probabilities))
         others = (labels[name] != labels["as trained"]).mean()

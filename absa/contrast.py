@@ -64,7 +64,7 @@ def counts(answered: Iterable[Answered]) -> dict[str, tuple[int, int]]:
     for one in answered:
         found = {
             "opinions": len(one.gold),
-            "opinions right": sum(pair not in one.wrong for pair in one.gold),
+            "opinions right": sum(one.given.get(pair) == label for pair, label in one.gold.items()),
             "sentences": 1,
             "whole sentences right": not one.wrong,
             "unmentioned": len(one.given) - len(one.gold),

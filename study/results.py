@@ -96,7 +96,7 @@ def look_at_trained(analysis: str, arguments: GridArguments, look: Callable[[Pat
     What is found in one is kept at once, beside what was found before in checkpoints that are not there.
 
     Args:
-        look: gets the folder of a checkpoint and returns what is kept of it.
+        look: gets the folder of a checkpoint and returns what is kept of it, if anything.
         asks_model: whether it loads the model, and not only the answers that training has kept of it; then a run is
             left out whose folder alone is not the model that was trained.
     """
@@ -110,5 +110,7 @@ def look_at_trained(analysis: str, arguments: GridArguments, look: Callable[[Pat
                 print(f"{label}, seed {seed}: left out, its folder alone is not the model that was trained")
                 continue
             looked = look(checkpoint)
+            if not looked:
+                continue
             print(f"{label}, seed {seed}: {looked}", flush=True)
             add_found(arguments.results_dir, analysis, grid, label, str(seed), looked)

@@ -71,7 +71,7 @@ def test_a_folder_that_is_not_the_model_is_not_asked(tmp_path: Path, capsys, cha
     folder.mkdir(parents=True)
     for name in ("results.json", *files):
         (folder / name).write_text("{}")
-    results.look_at_trained("contrast", arguments, lambda checkpoint: {}, asks_model=True)
+    results.look_at_trained("contrast", arguments, lambda checkpoint: {"of": 1}, asks_model=True)
     assert capsys.readouterr().out.startswith("a, seed 42: left out")
     assert results.read_analysis(tmp_path, "contrast", grid) == {}
     results.look_at_trained("trade_off", arguments, lambda checkpoint: {"of": 1})  # its answers are kept beside it
