@@ -2,7 +2,9 @@
 "Model soups", ICML 2022).
 """
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -11,6 +13,9 @@ from absa.models import load_classifier
 from absa.tasks.registry import TASKS, task_of
 from datasets_scripts.source_files import shorten
 
+logger = logging.getLogger(__name__)
+
+LIKE = 0.5  # cosine of a weight matrix in two models: one that has been fine-tuned stays near 1
 OWN = ("calibration_temperature", "transformers_version", "_name_or_path", "dtype")  # what each may have of its own
 
 
@@ -21,13 +26,16 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
 
     Args:
         checkpoints: folders or Hub ids of two or more models that differ in their weights alone, such as the seeds of
-            a run.
+            a run with one `init_seed`. A warning names the weights that have hardly anything in common: their mean
+            does what none of the models does.
     Raises:
-        FileNotFoundError, ValueError: as `load_classifier`; if there is one checkpoint only, or they have other
-            configurations or tokens.
+        FileNotFoundError, ValueError: as `load_classifier`; if there is one checkpoint only, or one twice, or they
+            have other configurations or tokens.
     """
-    if len(checkpoints) < 2:
-        raise ValueError(f"checkpoints={' '.join(checkpoints)}: give two or more, such as the seeds of a run")
+    if len({Path(name).resolve() for name in checkpoints}) < max(2, len(checkpoints)):
+        raise ValueError(
+            f"checkpoints={' '.join(checkpoints)}: give two or more, each once, such as the seeds of a run"
+        )
     auto_class = TASKS[task_of("checkpoints", checkpoints[0])].auto_class
     loaded = [load_classifier("checkpoints", name, auto_class, dtype=torch.float32) for name in checkpoints]
     (model, tokenizer), *others = loaded
@@ -46,6 +54,19 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
                 f"checkpoints {checkpoints[0]} and {name} number tokens differently: give checkpoints of one run"
             )
     states = [of_one.state_dict() for of_one, _ in loaded]
+    if apart := [name for name, weight in states[0].items() if weight.ndim == 2 and not alike(name, states)]:
+        logger.warning(
+            "%d weights (%s) have little in common in the checkpoints, which began from other random numbers or went "
+            "far from them: look at the scores of the mean; train with --init_seed 0 for such that have one",
+            len(apart),
+            shorten(", ".join(apart)),
+        )
     model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]})
     model.config.calibration_temperature = 1.0
     return model, tokenizer
+
+
+def alike(name: str, states: Sequence[Mapping[str, torch.Tensor]]) -> bool:
+    """Whether a weight points the same way in all models as in the first."""
+    first, *others = (state[name].flatten() for state in states)
+    return all(torch.cosine_similarity(first, other, dim=0) > LIKE for other in others)

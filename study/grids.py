@@ -26,7 +26,8 @@ class Grid:
         seeds: of each run.
         runs: what each run is called in the table -> its arguments for `run_absa.py`; `control` for `controls.py`;
             `denoising`, those arguments of `denoise.py` that are others; `first`, those of a training on other data,
-            from which it starts. A run with a `mixture` has the scores of the `dataset` in it.
+            from which it starts; `teachers`, what another run of the grid is called, of which all seeds teach it. A
+            run with a `mixture` has the scores of the `dataset` in it.
         reported: rows of others' figures, above.
         paired: pairs of runs whose difference gets an interval: a run -> the other one, or several others.
     """
@@ -63,15 +64,19 @@ class Grid:
 
 
 def read_grid(file: Path) -> Grid:
-    """A grid with the arguments of each run complete.
+    """A grid with the arguments of each run complete; `teachers` are their folders, under that of all runs.
 
     Raises:
         TypeError: if a field is missing or unknown.
+        KeyError: if no run is called as `teachers` says.
     """
     fields = yaml.safe_load(file.read_text(encoding="utf-8"))
     common = {**BUDGET, **fields.pop("arguments", {})}
-    fields["runs"] = {label: {**common, **changes} for label, changes in fields["runs"].items()}
-    return Grid(file.stem, **fields)
+    runs = {label: {**common, **changes} for label, changes in fields["runs"].items()}
+    for run in runs.values():
+        if "teachers" in run:
+            run["teachers"] = [f"{run_name(runs[run['teachers']])}/seed-{seed}" for seed in fields["seeds"]]
+    return Grid(file.stem, **{**fields, "runs": runs})
 
 
 def run_name(arguments: Mapping) -> str:

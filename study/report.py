@@ -4,8 +4,8 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
 `_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_ablation`,
-`_apart`, `_unseen`, `_contrast`, `_exchanged` or `_found_and_judged` behind it, or `af_lstm_` and a score's for these
-grids side by side, or `overlap` or `by_number` for all grids of generators; what stands outside is left as it is.
+`_apart`, `_unseen`, `_contrast`, `_exchanged`, `_soup` or `_found_and_judged` behind it, or `af_lstm_` and a score's
+for these grids side by side, or `overlap` or `by_number` for all grids of generators; the rest is left as it is.
 """
 
 import re
@@ -58,8 +58,8 @@ class ReportArguments:
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
     kinds = ("paired", "trade_off", "decoding", "terms", "ablation", "apart", "unseen", "contrast", "exchanged")
-    paired, trade_off, decoding, terms, ablation, apart, unseen, contrast, exchanged, found = (
-        read_analysis(results_dir, kind, grid) for kind in (*kinds, "found_and_judged")
+    paired, trade_off, decoding, terms, ablation, apart, unseen, contrast, exchanged, soup, found = (
+        read_analysis(results_dir, kind, grid) for kind in (*kinds, "soup", "found_and_judged")
     )
     of_decoding = {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
     return {
@@ -78,6 +78,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_unseen": unseen_table(grid, unseen),
         f"{grid.name}_contrast": contrast_table(grid, results, contrast),
         f"{grid.name}_exchanged": ways_table(grid, exchanged, MAIN_SCORES[grid.scored_as]),
+        f"{grid.name}_soup": ways_table(grid, soup, MAIN_SCORES[grid.scored_as]),
         f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),
     }
 

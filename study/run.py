@@ -101,6 +101,8 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
     control, denoising, first = (words.pop(step, None) for step in ("control", "denoising", "first"))
     data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
     words |= {"seeds": [seed], "output_dir": arguments.output_dir / name, "disable_tqdm": True}
+    if "teachers" in words:
+        words["teachers"] = [arguments.output_dir / folder for folder in words["teachers"]]
     scripts, start = [], words["output_dir"] / START
     place = start
     while first is not None:

@@ -217,6 +217,13 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
         default_factory=lambda: [42],
         metadata={"help": "One training run each; the table has mean (std) (default: 42)."},
     )
+    init_seed: int | None = field(
+        default=None,
+        metadata={
+            "help": "Seed of the weights that are new, the same for all seeds: so that the mean of their weights is a "
+            "model (default: each seed has its own)."
+        },
+    )
     oracle: bool = field(
         default=False,
         metadata={

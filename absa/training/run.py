@@ -144,7 +144,8 @@ def train_one(
         Its answers to each split but train, computed in float32 whatever the training had, and what is known of the
         training. The saved configuration holds what `task.calibrate` has found.
     """
-    set_seed(seed)
+    # The Trainer sets the seed anew, of all that is drawn in training.
+    set_seed(seed if arguments.training.init_seed is None else arguments.training.init_seed)
     model, tokenizer = build(task, arguments.model.of_seed(seed), arguments.data)
     if getattr(model.config, "context_source", "id") == "text":  # perhaps trained before, with more labels
         task = check_labels(arguments.model.model_name_or_path, model.config, task)

@@ -28,6 +28,18 @@ def test_the_mean_is_asked_and_scored(finished_run, tiny_sentihood: Path, tmp_pa
     run_here("examples/evaluate_checkpoint.py", tmp_path / "soup", "--data_dir", tiny_sentihood)
 
 
+def test_seeds_that_begin_with_other_weights_are_told(recipe: Path, tmp_path: Path, run_here, caplog):
+    words = ("examples/run_absa.py", recipe, "--seeds", "1", "2", "--max_steps", "2", "--output_dir")
+    for name, options in (("apart", ()), ("one", ("--init_seed", "0"))):
+        caplog.clear()
+        run_here(*words, tmp_path / name, *options)
+        seeds = [tmp_path / name / f"seed-{seed}" for seed in (1, 2)]
+        run_here(SCRIPT, *seeds, "--output_dir", tmp_path / f"soup-{name}")
+        first, second = (load_file(folder / "model.safetensors")["classifier.weight"] for folder in seeds)
+        assert not first.equal(second)
+        assert ("have little in common" in caplog.text) is (name == "apart")
+
+
 def test_what_has_no_mean(finished_run, tmp_path: Path, run_here):
     seed, other = finished_run[0] / "seed-1", Path(shutil.copytree(finished_run[0] / "seed-2", tmp_path / "other"))
     words = (SCRIPT, seed, other, "--output_dir")
@@ -35,6 +47,8 @@ def test_what_has_no_mean(finished_run, tmp_path: Path, run_here):
         run_here(*words, tmp_path)
     with pytest.raises(ValueError, match=r"checkpoints=.*: give two or more"):
         run_here(SCRIPT, seed, "--output_dir", tmp_path / "soup")
+    with pytest.raises(ValueError, match=r"checkpoints=.*: give two or more, each once"):
+        run_here(SCRIPT, seed, seed, "--output_dir", tmp_path / "soup")
     told = json.loads((other / "tokenizer.json").read_text())
     vocabulary = told["model"]["vocab"]
     vocabulary["safe"], vocabulary["dear"] = vocabulary["dear"], vocabulary["safe"]

@@ -7,6 +7,7 @@ import yaml
 
 import grids
 import results
+import run
 from absa.training import arguments as arguments_of
 from absa.training.noisy_rows import DenoisingArguments
 
@@ -65,6 +66,21 @@ def test_an_unknown_field_of_a_grid_is_named(tmp_path: Path):
     file = tmp_path / "grid.yaml"
     file.write_text(yaml.safe_dump({"title": "t", "split": "test", "sead": [1], "runs": {"a": SENTIHOOD}}))
     with pytest.raises(TypeError, match="'sead'"):
+        grids.read_grid(file)
+
+
+def test_a_run_that_another_teaches(tmp_path: Path):
+    file, runs = tmp_path / "grid.yaml", {"a": SENTIHOOD, "b": {**SENTIHOOD, "teachers": "a"}}
+    fields = {"title": "t", "split": "test", "seeds": [1, 2]}
+    file.write_text(yaml.safe_dump({**fields, "runs": runs}))
+    grid = grids.read_grid(file)
+    assert grid.runs["b"]["teachers"] == ["sentihood/qacg_bert/seed-1", "sentihood/qacg_bert/seed-2"]
+    arguments = run.StudyArguments([file], output_dir=Path("out"))
+    (words,) = run.commands(grids.run_name(grid.runs["b"]), 2, grid.runs["b"], arguments)
+    place = words.index("--teachers")
+    assert words[place + 1 : place + 3] == [f"out/sentihood/qacg_bert/seed-{seed}" for seed in (1, 2)]
+    file.write_text(yaml.safe_dump({**fields, "runs": {"b": {**SENTIHOOD, "teachers": "a"}}}))
+    with pytest.raises(KeyError, match="'a'"):
         grids.read_grid(file)
 
 
