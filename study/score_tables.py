@@ -51,7 +51,12 @@ MAIN_SCORES = {  # by `Grid.scored_as`
     },
     "aesc": {"f1": "F1", "precision": "precision", "recall": "recall", "ate_f1": "borders"},
     "aoe": {"f1": "F1", "precision": "precision", "recall": "recall"},
-    "alsc": {"accuracy": "accuracy", "macro_f1": "macro-F1", "floor_majority_accuracy": "the commonest label"},
+    "alsc": {
+        "accuracy": "accuracy",
+        "macro_f1": "macro-F1",
+        "mixed_accuracy": "mixed sentences",
+        "floor_majority_accuracy": "the commonest label",
+    },
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
 CONTRAST = ("opinions right", "opinions right, two places", "whole sentences right", "false mentions")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from absa.metrics.bootstrap import with_bounds
+from absa.metrics.mixed_texts import in_mixed_texts, mixed_accuracy
 from absa.metrics.ratios import DegenerateScoreWarning, label_f1s, macro_f1, undefined
 from absa.metrics.rows import check_label_names, shorten
 from absa.metrics.tuple_rows import check_sides, checked_tuples
@@ -27,6 +28,8 @@ def alsc_scores(
     - `accuracy`: share of targets with the right label.
     - `macro_f1`: mean F1 over the labels that occur in gold or among the predictions (as scikit-learn's default);
       `f1/<label>`: F1 of one label.
+    - `mixed_accuracy`: `accuracy` over the targets of sentences that have several labels in gold, in which a model must
+      look at the target that it is given.
     - `invalid_share`: share of targets for which there is no predicted label. These are wrong.
     - `floor_majority_accuracy`, `floor_majority_macro_f1`: what the commonest gold label reaches, for all targets.
     - `count_sentences`, `count_targets`, and `count/<label>`, the targets of a gold label.
@@ -50,8 +53,9 @@ def alsc_scores(
     sentence_of, ids, answers = _checked(gold, predicted, label_names)
     counts = np.bincount(ids, minlength=len(label_names))
     commonest = np.full_like(ids, counts.argmax())
+    figures_of = _figures_of(sentence_of, ids, answers, label_names)
     return {
-        **with_bounds(lambda index: _figures(ids[index], answers[index], label_names), sentence_of, bootstrap, seed),
+        **with_bounds(figures_of, sentence_of, bootstrap, seed),
         "floor_majority_accuracy": float(counts.max() / len(ids)),
         "floor_majority_macro_f1": macro_f1(label_f1s(ids, commonest, len(label_names))),
         "count_sentences": len(gold),
@@ -68,8 +72,19 @@ def figures_of_targets(
     Raises:
         ValueError: as `alsc_scores`.
     """
-    _, ids, answers = _checked(gold, predicted, label_names)
-    return lambda index: _figures(ids[index], answers[index], label_names)
+    return _figures_of(*_checked(gold, predicted, label_names), label_names)
+
+
+def _figures_of(
+    sentence_of: list[int], gold: np.ndarray, predicted: np.ndarray, label_names: Sequence[str]
+) -> Callable[[np.ndarray], dict[str, float]]:
+    in_mixed = in_mixed_texts(sentence_of, gold)
+
+    def figures_of(index: np.ndarray) -> dict[str, float]:
+        of_index = gold[index], predicted[index]
+        return _figures(*of_index, label_names) | mixed_accuracy(np.equal(*of_index), in_mixed[index])
+
+    return figures_of
 
 
 def _checked(gold, predicted, label_names: Sequence[str]) -> tuple[list[int], np.ndarray, np.ndarray]:

@@ -38,7 +38,7 @@ OF_TUPLES = ["f1", "precision", "recall"]
 MAIN_SCORES = {
     "ate": OF_TUPLES,
     "ote": OF_TUPLES,
-    "alsc": ["accuracy", "macro_f1"],
+    "alsc": ["accuracy", "macro_f1", "mixed_accuracy"],
     "aoe": OF_TUPLES,
     "aesc": [*OF_TUPLES, "ate_f1"],
     "aope": [*OF_TUPLES, "ate_f1", "ote_f1"],

@@ -46,6 +46,15 @@ def test_as_others_compute_them(drawn):
 
 
 @quietly
+def test_sentences_of_several_labels():
+    gold = sentences_of(["positive", "negative", "positive", "positive", "neutral", "negative"], [2, 2, 0, 2])
+    predicted = sentences_of(["positive", "positive", "positive", "negative", "neutral", None], [2, 2, 0, 2])
+    scores = alsc_scores(gold, predicted)
+    assert (scores["accuracy"], scores["mixed_accuracy"]) == (3 / 6, 2 / 4)  # of the first and the last sentence
+    assert math.isnan(alsc_scores(gold[1:3], predicted[1:3])["mixed_accuracy"])
+
+
+@quietly
 def test_no_label_is_wrong():
     gold = sentences_of(["positive", "negative", "positive"], [2, 1, 0])
     scores = alsc_scores(gold, sentences_of(["positive", None, None], [2, 1, 0]))
