@@ -205,12 +205,11 @@ class AspectTermSentimentPipeline(Pipeline):
     def _padded(self, batch: list[Sentence]) -> dict[str, torch.Tensor]:
         rows = [sentence.row for sentence in batch]
         names = [name for name in rows[0] if name in self.tokenizer.model_input_names]
-        inputs = self.tokenizer.pad({name: [row[name] for row in rows] for name in names}, return_tensors="pt")
-        word_mask = pad_sequence(
-            [torch.tensor(row["word_mask"]) for row in rows],
-            batch_first=True,
-            padding_side=self.tokenizer.padding_side,
-        )
+        columns = {name: [row[name] for row in rows] for name in names}
+        inputs = self.tokenizer.pad(
+            columns, padding_side="right", return_tensors="pt"
+        )  # positions count from the left
+        word_mask = pad_sequence([torch.tensor(row["word_mask"]) for row in rows], batch_first=True)
         return {**inputs, "word_mask": word_mask}
 
     def _forward(self, batch: Mapping[str, torch.Tensor], constrained: bool = True) -> dict[str, Any]:

@@ -301,7 +301,8 @@ class AspectSentimentPipeline(Pipeline):
 
         for batch in batches(rows, batch_size):
             inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
-            inputs = self.tokenizer.pad(inputs, return_tensors="pt")
+            # The model reads its answer off the first position, whatever the tokenizer's side.
+            inputs = self.tokenizer.pad(inputs, padding_side="right", return_tensors="pt")
             if self._takes_contexts:
                 ids = [rows["context_ids"][row][part] for row, part in batch]
                 name, told = "context_ids", map(torch.tensor, ids)

@@ -99,7 +99,7 @@ def padded_batches(
     for start in range(0, len(by_length), batch_size):
         batch = by_length[start : start + batch_size]
         columns = {name: [rows[name][row] for row in batch] for name in TOKENS}
-        inputs = tokenizer.pad(columns, return_tensors="pt").to(model.device)
+        inputs = tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(model.device)
         if "context_embeds" in rows:
             inputs["context_embeds"] = torch.stack([rows["context_embeds"][row] for row in batch])
         elif "context_ids" in signature(model.forward).parameters:  # the baseline reads its context in the text alone

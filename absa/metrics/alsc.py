@@ -28,7 +28,7 @@ def alsc_scores(
     - `accuracy`: share of targets with the right label.
     - `macro_f1`: mean F1 over the labels that occur in gold or among the predictions (as scikit-learn's default);
       `f1/<label>`: F1 of one label.
-    - `mixed_accuracy`: `accuracy` over the targets of sentences that have several labels in gold, in which a model must
+    - `mixed_accuracy`: `accuracy` over the targets of sentences that have several labels in gold, where a model must
       look at the target that it is given.
     - `invalid_share`: share of targets for which there is no predicted label. These are wrong.
     - `floor_majority_accuracy`, `floor_majority_macro_f1`: what the commonest gold label reaches, for all targets.

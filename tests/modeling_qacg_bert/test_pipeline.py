@@ -1,8 +1,9 @@
 """The pipeline: its answers are those of the model for each row alone, whatever the batch; what goes in and out."""
 
+import copy
 import json
 import warnings
-from itertools import count, islice
+from itertools import chain, count, islice
 
 import pandas as pd
 import pyarrow as pa
@@ -122,6 +123,20 @@ def test_answers_are_those_of_each_row_alone(make_pipe, kind, changes, batch_siz
                 share = answer["probabilities"][label] / answer["present"]
                 assert answer["sentiment"][label] == pytest.approx(share, abs=1e-6)
             assert answer["truncated"] is (len(text) > 200)
+
+
+@pytest.mark.parametrize("kind", ["qacg", "bert"])
+@pytest.mark.parametrize("explain", [False, "gradient"])
+def test_the_tokenizers_padding_side_changes_no_answer(make_pipe, kind: str, explain):
+    right, left = make_pipe(kind), make_pipe(kind)
+    left.tokenizer = copy.deepcopy(left.tokenizer)
+    left.tokenizer.padding_side = "left"
+    expected, given = (pipe(TEXTS, return_all=True, explain=explain, batch_size=8) for pipe in (right, left))
+    for one, other in zip(chain(*given), chain(*expected), strict=True):
+        assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
+        if explain:
+            relevance = [[word["relevance"] for word in answer["words"]] for answer in (one, other)]
+            assert relevance[0] == pytest.approx(relevance[1], abs=1e-5)
 
 
 def test_the_label_that_says_none_may_have_any_name(make_pipe):

@@ -162,26 +162,24 @@ def test_attention_of_the_first_token_to_words(make_classifier, tokenizer, kind:
     found = attention_of_words(model, tokenizer, rows)
     assert model.config._attn_implementation == "sdpa"
     model.set_attn_implementation("eager")
-    inputs = tokenizer.pad({name: rows[name] for name in TOKENS}, return_tensors="pt")
+    inputs = tokenizer.pad({name: rows[name] for name in TOKENS}, padding_side="right", return_tensors="pt")
     if kind != "bert":
         inputs["context_ids"] = torch.tensor(rows["context_ids"])
     with torch.no_grad():
         outputs = model(**inputs, output_attentions=True)
     for row, text in enumerate(texts):
-        cls = inputs["input_ids"][row].tolist().index(tokenizer.cls_token_id)
-        assert (cls > 0) == (side == "left" and row == 0)
         assert "LOCATION1" in [text[word.start : word.end] for word in found[row]]
         for word, values in found[row].items():
-            tokens = [cls + number for number, of_token in enumerate(rows["words"][row]) if of_token == word]
+            tokens = [number for number, of_token in enumerate(rows["words"][row]) if of_token == word]
             for layer in range(2):
-                expected = outputs.attentions[layer][row, :, cls, tokens].mean(-1)
+                expected = outputs.attentions[layer][row, :, 0, tokens].mean(-1)
                 assert values["attention"][layer] == pytest.approx(expected.tolist(), abs=1e-5)
             if kind != "qacg":
                 assert list(values) == ["attention"]
             elif changes:
                 assert values["quasi_term"][0] == [0.0] * 4
             if kind == "qacg":
-                expected -= outputs.self_attentions[-1][row, :, cls, tokens].mean(-1)
+                expected -= outputs.self_attentions[-1][row, :, 0, tokens].mean(-1)
                 assert expected.abs().max() > 1e-2
                 assert values["quasi_term"][-1] == pytest.approx(expected.tolist(), abs=1e-5)
 
