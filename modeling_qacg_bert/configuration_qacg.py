@@ -75,8 +75,13 @@ class ContextGuidedConfig(ContextFields, PreTrainedConfig):
             super().validate_num_context_layers()
 
     def validate_encoder(self):
-        """An encoder, if any yet."""
+        """An encoder without context guidance, if any yet."""
         of_encoder = self.encoder_config
+        if isinstance(of_encoder, ContextFields):
+            kind = of_encoder.model_type
+            raise ValueError(
+                f"encoder_config is of a {kind}, which has context guidance: load it as a {kind}, or give its encoder"
+            )
         if of_encoder is not None and (of_encoder.is_encoder_decoder or getattr(of_encoder, "is_decoder", False)):
             raise ValueError(f"encoder_config is of a decoder ({of_encoder.model_type}): give that of an encoder")
 

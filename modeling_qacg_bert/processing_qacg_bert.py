@@ -79,8 +79,10 @@ class Contexts:
         return replace(self, targets=() if new[0] == (NO_TARGET,) else new[0], aspects=new[1])
 
     def knows(self, aspect: str) -> bool:
-        """Whether the model's training asked about an aspect, case aside; it did about texts as such."""
-        return aspect.casefold() in {name.casefold() for name in (NO_ASPECT, *self.aspects)}
+        """Whether the model's training asked about an aspect, by the words that it reads and their case aside; it did
+        about texts as such."""
+        known = (NO_ASPECT, *self.aspects)
+        return written_aspect(aspect).casefold() in {written_aspect(name).casefold() for name in known}
 
     def __len__(self) -> int:
         return max(1, len(self.targets)) * len(self.aspects)
@@ -262,8 +264,8 @@ class Word(NamedTuple):
 def words_of(encoding, text: Origins) -> list[Word | None]:
     """For each token the word that it is a piece of, None for special tokens and auxiliary sentences.
 
-    Words as BERT's tokenizer splits them, at blanks and punctuation. A placeholder is one word, and accents and other
-    marks that stand behind a letter belong to its word, though the tokenizer drops them.
+    Words as the tokenizer splits them, BERT's at blanks and punctuation. A placeholder is one word, and accents and
+    other marks that stand behind a letter belong to its word, though the tokenizer drops them.
 
     Args:
         encoding: a `tokenizers.Encoding`.
@@ -273,7 +275,9 @@ def words_of(encoding, text: Origins) -> list[Word | None]:
     of_tokens = []
     for number, sequence, (start, end) in zip(encoding.word_ids, encoding.sequence_ids, encoding.offsets, strict=True):
         of_tokens.append(number if sequence == 0 else None)
-        if sequence == 0:
+        piece = text.text[start:end]
+        start += len(piece) - len(piece.lstrip())  # tokenizers of bytes count the blank before a word as a part of it
+        if sequence == 0 and start < end:
             start, end = text.spans[start][0], text.spans[end - 1][1]
             before = spans.get(number, (start, end))
             spans[number] = min(start, before[0]), max(end, before[1])
@@ -284,4 +288,4 @@ def words_of(encoding, text: Origins) -> list[Word | None]:
             end += 1
         last = last if start < last.end else Word(start, end)  # the pieces of a placeholder stand for the same
         words[number] = last
-    return [None if number is None else words[number] for number in of_tokens]
+    return [words.get(number) for number in of_tokens]  # none for a blank alone

@@ -24,6 +24,7 @@ from transformers import (
     XLMRobertaConfig,
 )
 
+from absa.models import build_config
 from modeling_qacg_bert import (
     CGBertConfig,
     CGBertModel,
@@ -353,6 +354,14 @@ def test_what_cannot_be_guided(tmp_path: Path):
         QACGModel(QACGConfig())
     with pytest.raises(ValueError, match="a AlbertModel has no list of 3 layers: give another encoder"):
         make(QACGModel, AlbertConfig(**{**SIZES, "embedding_size": 16}))
+    for guided in (QACGConfig(encoder_config=BertConfig(**SIZES)), QACGBertConfig(**SIZES)):
+        with pytest.raises(StrictDataclassClassValidationError, match="has context guidance: load it as a qacg"):
+            CGConfig(encoder_config=guided)
+    make(QACGForSequenceClassification, BertConfig(**SIZES)).save_pretrained(tmp_path / "qacg")
+    with pytest.raises(StrictDataclassClassValidationError, match="has context guidance: load it as a qacg"):
+        CGForSequenceClassification.from_pretrained(tmp_path / "qacg")
+    with pytest.raises(ValueError, match=r"gives no cg: .*has context guidance: load it as a qacg"):
+        build_config("cg", str(tmp_path / "qacg"), {})
     with pytest.raises(StrictDataclassClassValidationError, match="is of a decoder"):
         CGConfig(encoder_config=BertConfig(is_decoder=True))
     with pytest.raises(StrictDataclassClassValidationError, match="num_context_layers=4: give 1 to"):

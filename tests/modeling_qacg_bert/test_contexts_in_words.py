@@ -250,6 +250,8 @@ def test_any_words_may_be_asked_about(make_pipe):
     lone = pipe("nice", aspects=["\ud83c\udf77 wine", "\ud800 a"], return_all=True)  # as JSON can hold them
     assert [one["aspect"] for one in lone] == ["\ud83c\udf77 wine", "\ud800 a"]
     assert "in_training" not in make_pipe(context_source="id")("LOCATION1", return_all=True)[0]
+    dashed = make_pipe(aspects=["transit-location"])("nice", aspects=["Transit location", "transit"], return_all=True)
+    assert [one["in_training"] for one in dashed] == [True, False]  # by what the model reads, without its sign
     of_aspects = make_pipe(targets=None)
     assert [one["aspect"] for one in of_aspects("nice fish", return_all=True)] == ASPECTS
     asked = {"targets": ["fish"], "return_all": True}

@@ -1,9 +1,13 @@
 """Contexts and their names, the auxiliary sentence, and encoding."""
 
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import ByteLevel, Metaspace, Split
 from transformers import BertTokenizer
 
 from modeling_qacg_bert import Contexts, encode, encode_together, written_aspect, written_target, written_text
+from modeling_qacg_bert.processing_qacg_bert import Origins, Word, words_of, written_with_origins
 
 TARGETS = ("LOCATION1", "LOCATION2")
 ASPECTS = ("general", "price", "transit-location", "safety")
@@ -324,3 +328,20 @@ def test_what_is_left_out_after_a_very_long_word_is_said(tokenizer):
     rows = encode(tokenizer, SENTIHOOD, [text], ["LOCATION1"], ["price"], max_length=40, mark_read=True)
     assert rows["read"] == [101 * 40]
     assert tokenizer.unk_token_id in rows["input_ids"][0]
+
+
+@pytest.mark.parametrize(("pre_tokenizer", "blank"), [(ByteLevel(add_prefix_space=False), "Ġ"), (Metaspace(), "▁")])
+def test_a_blank_before_a_word_is_no_part_of_it(pre_tokenizer, blank: str):
+    """As ModernBERT's and DeBERTa-v2's tokenizers count it; DeBERTa's also has pieces that are a blank alone."""
+    pieces = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
+    pieces.pre_tokenizer = pre_tokenizer
+    text = "LOCATION1 is\t dear"
+    written = written_with_origins(Origins.of(text))
+    encoding = pieces.encode(written.text)
+    assert blank in "".join(token for token, _ in pre_tokenizer.pre_tokenize_str(written.text))
+    assert any(written.text[start].isspace() for start, _ in encoding.offsets), "the tokenizer counts it"
+    words = dict.fromkeys(words_of(encoding, written))
+    assert [text[word.start : word.end] for word in words] == ["LOCATION1", "is", "dear"]
+    alone = Tokenizer(WordLevel({"?": 0}, unk_token="?"))
+    alone.pre_tokenizer = Split(" ", "isolated")
+    assert words_of(alone.encode("a b"), Origins.of("a b")) == [Word(0, 1), None, Word(2, 3)]
