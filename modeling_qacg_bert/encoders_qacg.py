@@ -163,6 +163,8 @@ def attach(encoder: PreTrainedModel, guidance: nn.ModuleList):
             )
         if found[0].is_causal:
             raise ValueError(f"a {type(encoder).__name__} reads from left to right: give an encoder")
+        if getattr(found[0], "num_key_value_groups", 1) > 1:
+            raise ValueError(f"a {type(encoder).__name__} shares keys among its heads: give an encoder that does not")
         found[0].register_forward_pre_hook(Guide(of_layer), with_kwargs=True)
         if is_shared:
             layer.register_forward_pre_hook(ForEachContext(), with_kwargs=True)

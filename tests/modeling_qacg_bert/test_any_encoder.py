@@ -15,6 +15,7 @@ from transformers import (
     DebertaV2Config,
     DistilBertConfig,
     ElectraConfig,
+    EuroBertConfig,
     GPT2Config,
     ModernBertConfig,
     MPNetConfig,
@@ -362,6 +363,8 @@ def test_what_cannot_be_guided(tmp_path: Path):
         CGForSequenceClassification.from_pretrained(tmp_path / "qacg")
     with pytest.raises(ValueError, match=r"gives no cg: .*has context guidance: load it as a qacg"):
         build_config("cg", str(tmp_path / "qacg"), {})
+    with pytest.raises(ValueError, match="a EuroBertModel shares keys among its heads"):
+        make(QACGModel, EuroBertConfig(**SIZES, num_key_value_heads=2))
     with pytest.raises(StrictDataclassClassValidationError, match="is of a decoder"):
         CGConfig(encoder_config=BertConfig(is_decoder=True))
     with pytest.raises(StrictDataclassClassValidationError, match="num_context_layers=4: give 1 to"):
