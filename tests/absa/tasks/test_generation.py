@@ -93,7 +93,7 @@ def test_rows_and_overview(load):
     assert task.select_by == "f1"
     asked, _ = load("alsc", "aoe")
     assert asked.splits["test"]["target"] == [(1, 3), (1, 3)]  # one row for each of the two
-    assert asked.main_scores == ["alsc/accuracy", "alsc/macro_f1"]
+    assert asked.main_scores == ["alsc/accuracy", "alsc/macro_f1", "alsc/mixed_accuracy"]
 
 
 def test_tagged_terms_are_generated_with_their_labels(tiny_laptop14: Path):
