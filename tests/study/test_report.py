@@ -130,6 +130,7 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
                     "found_and_judged",
                     "by_number",
                     "contrast",
+                    "exchanged",
                 ):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
                 for minus, compared in of_run.items() if analysis == "paired" else ():
