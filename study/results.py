@@ -70,6 +70,12 @@ def write_analysis(results_dir: Path, analysis: str, grid: Grid, found: Mapping[
         write_json(results_dir / "analyses.json", analyses)
 
 
+def answers_in(checkpoint: Path, dataset: str) -> Path:
+    """The folder with the answers to a data set that training has kept; a mixture has one for each of its own."""
+    own = checkpoint / dataset
+    return own if own.is_dir() else checkpoint
+
+
 def add_found(results_dir: Path, analysis: str, grid: Grid, label: str, seed: str, found: Mapping):
     """Puts what an analysis has found of one run in place of what it found before, beside what it found of others."""
     with only_here(results_dir):

@@ -12,7 +12,7 @@ from absa.comparison.scores import differences, table
 from absa.training.results import mean_and_std, percent
 from grids import Grid, run_name
 from results import read_analysis
-from unseen import SCORES, goals
+from unseen import SCORES, goals, left_out
 
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 MAIN_SCORES = {  # by `Grid.scored_as`
@@ -324,15 +324,15 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     """
     rows, heading = [], f"{grid.title}, %: aspect AUC, sentiment accuracy"
     for label, seeds in analysis.items():
-        left_out = grid.runs.get(label, {}).get("unseen_aspects")
         is_trained = label in grid.runs
+        unseen = left_out(grid.runs[label]) if is_trained else None
         row = {
             heading: label,
             "seeds": str(len(seeds) if is_trained else ""),
         }
         for aspect in next(iter(seeds.values())):
             cell = ", ".join(percent([found[aspect][name] for found in seeds.values()]) for name in SCORES)
-            row[aspect] = f"[{cell}]" if is_trained and aspect != left_out else cell
+            row[aspect] = f"[{cell}]" if is_trained and aspect != unseen else cell
         rows.append(row)
     by_aspect = goals(grid, analysis)
     of_goals = {"share": ("left out / closed, %", percent), "lead": ("left out minus BERT-pair, points", by_seed)}

@@ -13,7 +13,7 @@ from absa.commands import parse
 from absa.comparison.answers import groups_of, read_rows
 from absa.metrics.aspect_groups import NONE, Groups
 from absa.metrics.sentihood import ASPECTS, LABELS, DegenerateScoreWarning, figures_of_groups
-from results import GridArguments, look_at_trained
+from results import GridArguments, answers_in, look_at_trained
 
 FACTORS = {"1": 1.0, "1/2": 1 / 2, "1/4": 1 / 4, "1/8": 1 / 8}
 SCORES = ("strict_accuracy", "macro_f1")
@@ -31,9 +31,8 @@ def scores_at(groups: Groups, factor: float) -> dict[str, float]:
 
 
 def groups_in(checkpoint: Path, split: str = "test") -> Groups:
-    """The answers to SentiHood's rows that training has kept; those of a mixture lie in a folder of each data set."""
-    of_mixture = checkpoint / "sentihood"
-    return groups_of(read_rows(of_mixture if of_mixture.is_dir() else checkpoint, split), ASPECTS, LABELS)
+    """The answers to SentiHood's rows that training has kept."""
+    return groups_of(read_rows(answers_in(checkpoint, "sentihood"), split), ASPECTS, LABELS)
 
 
 def look(checkpoint: Path) -> dict[str, dict[str, float]]:

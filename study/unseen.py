@@ -11,6 +11,7 @@ BERT-pair has, from which it was left out too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import sub, truediv
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments, recipe_words
 from grids import Grid, read_grid
 from modeling_qacg_bert import written_aspect, written_text
-from results import GridAndDataArguments, add_found, look_at_trained
+from results import GridAndDataArguments, add_found, answers_in, look_at_trained
 
 SCORES = ("aspect_auc", "sentiment_accuracy")
 CLOSED = "closed"
@@ -50,9 +51,16 @@ def figures(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return found
 
 
-def of_checkpoint(folder: Path) -> dict[str, dict[str, float]]:
-    """The figures of a trained model, from its probabilities."""
-    return figures(pd.read_parquet(folder / "test_probabilities.parquet"))
+def of_checkpoint(checkpoint: Path, dataset: str) -> dict[str, dict[str, float]]:
+    """The figures of a trained model on a data set, from its probabilities."""
+    return figures(pd.read_parquet(answers_in(checkpoint, dataset) / "test_probabilities.parquet"))
+
+
+def left_out(run: Mapping) -> str | None:
+    """The aspect that is left out of a run, or of its data set's entry in a mixture; None of one that has seen all."""
+    own = next((entry for entry in run.get("mixture", ()) if entry["dataset"] == run["dataset"]), run)
+    unseen = own.get("unseen_aspects")
+    return unseen[0] if isinstance(unseen, list) else unseen
 
 
 def goals(grid: Grid, found: Mapping[str, Mapping]) -> dict[str, dict[str, dict[str, list[float]]]]:
@@ -67,7 +75,7 @@ def goals(grid: Grid, found: Mapping[str, Mapping]) -> dict[str, dict[str, dict[
     """
     pairs, closed = {}, found.get(CLOSED, {})
     for label, run in grid.runs.items():
-        if aspect := run.get("unseen_aspects"):
+        if aspect := left_out(run):
             pairs.setdefault(aspect, []).append(found.get(label, {}))
     return {
         aspect: {
@@ -121,8 +129,8 @@ def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, 
 
 
 def main(arguments: GridAndDataArguments):
-    look_at_trained("unseen", arguments, of_checkpoint)
     grid = read_grid(arguments.grid)
+    look_at_trained("unseen", arguments, partial(of_checkpoint, dataset=grid.dataset))
     similar = without_training(next(iter(grid.runs.values())), arguments.data_dir)
     print(SIMILARITY, similar)
     add_found(arguments.results_dir, "unseen", grid, SIMILARITY, "", similar)

@@ -9,7 +9,8 @@ import grids
 import unseen
 
 
-def test_figures_are_of_each_aspect(tmp_path: Path):
+@pytest.mark.parametrize("folder", [".", "sentihood"], ids=["one data set", "of a mixture"])
+def test_figures_are_of_each_aspect(tmp_path: Path, folder: str):
     columns = ["aspect", "label", "p_none", "p_positive", "p_negative"]
     rows = [
         ("price", "none", 0.9, 0.0, 0.1),
@@ -18,8 +19,9 @@ def test_figures_are_of_each_aspect(tmp_path: Path):
         ("safety", "none", 0.5, 0.3, 0.2),
         ("safety", "positive", 0.1, 0.6, 0.3),
     ]
-    pd.DataFrame(rows, columns=columns).to_parquet(tmp_path / "test_probabilities.parquet")
-    assert unseen.of_checkpoint(tmp_path) == {
+    (tmp_path / folder).mkdir(exist_ok=True)
+    pd.DataFrame(rows, columns=columns).to_parquet(tmp_path / folder / "test_probabilities.parquet")
+    assert unseen.of_checkpoint(tmp_path, "sentihood") == {
         "price": {"aspect_auc": 0.5, "sentiment_accuracy": 0.5},
         "safety": {"aspect_auc": 1.0, "sentiment_accuracy": 1.0},
     }
@@ -33,7 +35,8 @@ def test_goals_are_of_the_seeds_that_both_have():
         }
 
     left_out = {"unseen_aspects": "price"}
-    runs = {"closed": {}, "ours": left_out, "rival": left_out}
+    entries = [{"dataset": "mams", "unseen_aspects": ["food"]}, {"dataset": "sentihood", "unseen_aspects": ["price"]}]
+    runs = {"closed": {}, "ours": left_out, "rival": {"dataset": "sentihood", "mixture": entries}}
     grid = grids.Grid("g", "title", "test", [1, 2, 3], runs)
     analysis = {"ours": found(a=0.72, b=0.8, c=0.9), "rival": found(a=0.7, b=0.85), "closed": found(b=1.0)}
     assert unseen.goals(grid, analysis) == {
