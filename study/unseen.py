@@ -51,9 +51,22 @@ def figures(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
     return found
 
 
-def of_checkpoint(checkpoint: Path, dataset: str) -> dict[str, dict[str, float]]:
-    """The figures of a trained model on a data set, from its probabilities."""
-    return figures(pd.read_parquet(answers_in(checkpoint, dataset) / "test_probabilities.parquet"))
+def taken_for(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """{aspect: {aspect: aspect AUC of what is answered about the first, as if it were about the second}}, of rows that
+    ask about each aspect of each text and target."""
+    by_aspect = rows.assign(is_there=rows["label"] != "none").pivot(index=["id", "target"], columns="aspect")
+    there, answered = by_aspect["is_there"], -by_aspect["p_none"]
+    return {
+        asked: {other: roc_auc(asked, there[other].to_numpy(bool), answered[asked].to_numpy()) for other in there}
+        for asked in there
+    }
+
+
+def of_checkpoint(checkpoint: Path, dataset: str) -> dict[str, dict]:
+    """The figures of a trained model on a data set, from its probabilities, and what each aspect is `taken_for`."""
+    rows = pd.read_parquet(answers_in(checkpoint, dataset) / "test_probabilities.parquet")
+    taken = taken_for(rows)
+    return {aspect: {**of_aspect, "taken_for": taken[aspect]} for aspect, of_aspect in figures(rows).items()}
 
 
 def left_out(run: Mapping) -> str | None:

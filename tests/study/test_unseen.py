@@ -11,20 +11,20 @@ import unseen
 
 @pytest.mark.parametrize("folder", [".", "sentihood"], ids=["one data set", "of a mixture"])
 def test_figures_are_of_each_aspect(tmp_path: Path, folder: str):
-    columns = ["aspect", "label", "p_none", "p_positive", "p_negative"]
+    columns = ["id", "target", "aspect", "label", "p_none", "p_positive", "p_negative"]
     rows = [
-        ("price", "none", 0.9, 0.0, 0.1),
-        ("price", "negative", 0.8, 0.05, 0.15),  # there, and negative
-        ("price", "positive", 0.95, 0.0, 0.05),  # less likely there than where it is not
-        ("safety", "none", 0.5, 0.3, 0.2),
-        ("safety", "positive", 0.1, 0.6, 0.3),
+        ("1", "", "price", "none", 0.9, 0.0, 0.1),
+        ("2", "", "price", "negative", 0.8, 0.05, 0.15),  # there, and negative
+        ("3", "", "price", "positive", 0.95, 0.0, 0.05),  # less likely there than where it is not
+        ("1", "", "safety", "none", 0.5, 0.3, 0.2),
+        ("2", "", "safety", "positive", 0.1, 0.6, 0.3),
+        ("3", "", "safety", "none", 0.6, 0.2, 0.2),
     ]
     (tmp_path / folder).mkdir(exist_ok=True)
     pd.DataFrame(rows, columns=columns).to_parquet(tmp_path / folder / "test_probabilities.parquet")
-    assert unseen.of_checkpoint(tmp_path, "sentihood") == {
-        "price": {"aspect_auc": 0.5, "sentiment_accuracy": 0.5},
-        "safety": {"aspect_auc": 1.0, "sentiment_accuracy": 1.0},
-    }
+    of_price = {"aspect_auc": 0.5, "sentiment_accuracy": 0.5, "taken_for": {"price": 0.5, "safety": 1.0}}
+    of_safety = {"aspect_auc": 1.0, "sentiment_accuracy": 1.0, "taken_for": {"price": 0.5, "safety": 1.0}}
+    assert unseen.of_checkpoint(tmp_path, "sentihood") == {"price": of_price, "safety": of_safety}
 
 
 def test_goals_are_of_the_seeds_that_both_have():
