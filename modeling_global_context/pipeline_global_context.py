@@ -206,9 +206,8 @@ class AspectTermSentimentPipeline(Pipeline):
         rows = [sentence.row for sentence in batch]
         names = [name for name in rows[0] if name in self.tokenizer.model_input_names]
         columns = {name: [row[name] for row in rows] for name in names}
-        inputs = self.tokenizer.pad(
-            columns, padding_side="right", return_tensors="pt"
-        )  # positions count from the left
+        # Encoders count positions from the left, whatever the tokenizer's side.
+        inputs = self.tokenizer.pad(columns, padding_side="right", return_tensors="pt")
         word_mask = pad_sequence([torch.tensor(row["word_mask"]) for row in rows], batch_first=True)
         return {**inputs, "word_mask": word_mask}
 
