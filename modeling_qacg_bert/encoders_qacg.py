@@ -99,14 +99,16 @@ class Guide:
 
 
 class ForEachContext:
-    """Before a guided layer above shared ones is called: each text becomes K rows, and so does its mask."""
+    """Before a guided layer above shared ones is called: a text becomes K rows, and so do its mask and positions."""
 
     def __call__(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         if (context := kwargs.get("context")) is None:
             return args, kwargs
         num_rows = context.embedding.shape[0]
-        masks = {name: for_each_row(mask, num_rows) for name, mask in kwargs.items() if name == "attention_mask"}
-        return tuple(for_each_row(value, num_rows) for value in args), {**kwargs, **masks}
+        told = {name: for_each_row(mask, num_rows) for name, mask in kwargs.items() if name == "attention_mask"}
+        if (rotations := kwargs.get("position_embeddings")) is not None and len(rotations[0]) > 1:  # of each text
+            told["position_embeddings"] = tuple(for_each_row(one, num_rows) for one in rotations)
+        return tuple(for_each_row(value, num_rows) for value in args), {**kwargs, **told}
 
 
 def for_each_row(states: torch.Tensor | BlockMask | None, num_rows: int) -> torch.Tensor | BlockMask | None:

@@ -312,6 +312,22 @@ def test_flex_attention(name: str, contexts: list, batch):
     torch.testing.assert_close(given[1], given[0], rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("name", ["bert", "modernbert"])
+def test_positions_of_ones_own_are_those_of_each_context(name: str, batch):
+    model = make(QACGModel, copy.deepcopy(ENCODERS[name]), num_context_layers=2)
+    positions = torch.arange(13).expand(3, -1) * torch.tensor([[1], [2], [3]])
+    with torch.no_grad():
+        given = model(
+            **batch, position_ids=positions, context_ids=torch.tensor([[0, 1], [2, 3], [4, 5]])
+        ).pooler_output
+        for row in range(3):
+            alone = {field: value[row : row + 1] for field, value in batch.items()}
+            for number in range(2):
+                own = torch.tensor([2 * row + number])
+                expected = model(**alone, position_ids=positions[row : row + 1], context_ids=own).pooler_output
+                torch.testing.assert_close(given[row, number], expected[0])
+
+
 def test_another_backend_is_guided_too(batch):
     model = make(QACGModel, BertConfig(**BERT))
     given = []
