@@ -184,7 +184,7 @@ def load_classifier(
         model, found = auto_class.from_pretrained(
             name, use_safetensors=True, ignore_mismatched_sizes=True, output_loading_info=True, **options
         )
-        tokenizer = AutoTokenizer.from_pretrained(name)
+        tokenizer = AutoTokenizer.from_pretrained(name, padding_side="right")  # as `load_tokenizer`
     faults = {
         "has, beside those of its configuration,": found["unexpected_keys"],
         "lacks": found["missing_keys"],
@@ -306,13 +306,13 @@ def parse_overrides(model_type: str, overrides: str | None) -> dict[str, Any]:
 
 
 def load_tokenizer(backbone: str, config: PreTrainedConfig, revision: str = "main") -> PreTrainedTokenizerBase:
-    """The tokenizer of a backbone.
+    """The tokenizer of a backbone, which pads on the right: models read their answer off the first position.
 
     Raises:
         ValueError: if it is not the backbone's own.
     """
     with loading("model_name_or_path", backbone):
-        tokenizer = AutoTokenizer.from_pretrained(backbone, revision=revision)
+        tokenizer = AutoTokenizer.from_pretrained(backbone, revision=revision, padding_side="right")
     check_tokenizer(f"model_name_or_path={backbone}", tokenizer, config)
     return tokenizer
 

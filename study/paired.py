@@ -19,7 +19,7 @@ from absa.commands import parse
 from absa.comparison.answers import WAYS, check_same
 from absa.comparison.scores import paired_difference
 from grids import Grid, read_grid, run_name
-from results import GridArguments, read_analysis, read_results, write_analysis
+from results import GridArguments, answers_in, read_analysis, read_results, write_analysis
 from run import own_scores
 
 
@@ -40,10 +40,7 @@ def difference(grid: Grid, runs: Sequence[Sequence[Path]], resamples: int) -> di
         ValueError: if the answers are about different sentences.
     """
     way = WAYS[grid.task](grid.scored_as)
-    # Of a mixture, those on the data set by which the grid is scored.
-    answers = {
-        folder: way.answers(own if (own := folder / grid.scored_as).is_dir() else folder) for folder in chain(*runs)
-    }
+    answers = {folder: way.answers(answers_in(folder, grid.dataset)) for folder in chain(*runs)}
     for folder, of_folder in answers.items():
         check_same(str(folder), of_folder, str(runs[0][0]), answers[runs[0][0]])
     return paired_difference(*([answers[folder] for folder in folders] for folders in runs), resamples)

@@ -2,8 +2,8 @@
 
     python study/soup.py study/grids/levers_sentihood.yaml --data_dir DIR
 
-Of each run of a grid whose seeds begin with the same weights (`init_seed`) and are all there: the main scores of each
-seed on the test split, and those of the one model whose weights are the mean.
+Of each run of a grid whose seeds begin with the same weights (`init_seed`) and are all there: the main scores on the
+test split of the one model whose weights are the mean. Those of the seeds are in the grid's own table.
 """
 
 from absa.averaging import average
@@ -12,25 +12,22 @@ from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.classification import Classification
 from absa.training.evaluation import answers_of
 from grids import read_grid, run_name
-from results import GridAndDataArguments, add_found, read_results
+from results import GridAndDataArguments, add_found
 
 BATCH_SIZE = 32
 
 
 def main(arguments: GridAndDataArguments):
-    grid, results = read_grid(arguments.grid), read_results(arguments.results_dir)
+    grid = read_grid(arguments.grid)
     asked = ClassificationArguments(dataset=grid.dataset, data_dir=arguments.data_dir)
     task = Classification.load(asked)
     for label, run in grid.runs.items():
-        folders = {seed: arguments.output_dir / run_name(run) / f"seed-{seed}" for seed in grid.seeds}
-        if run.get("init_seed") is None or not all((one / "results.json").is_file() for one in folders.values()):
+        folders = [arguments.output_dir / run_name(run) / f"seed-{seed}" for seed in grid.seeds]
+        if run.get("init_seed") is None or not all((folder / "results.json").is_file() for folder in folders):
             continue
-        model, tokenizer = average(list(map(str, folders.values())))
+        model, tokenizer = average(list(map(str, folders)))
         scores = task.score("test", answers_of(model, tokenizer, task, "test", asked, BATCH_SIZE))
-        found = {f"seed {seed}": results[run_name(run), seed]["test"] for seed in folders} | {
-            "mean of weights": scores
-        }
-        looked = {way: {name: of_way[name] for name in task.main_scores} for way, of_way in found.items()}
+        looked = {"mean of weights": {name: scores[name] for name in task.main_scores}}
         print(f"{label}: {looked}", flush=True)
         add_found(arguments.results_dir, "soup", grid, label, "", looked)
 

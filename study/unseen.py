@@ -52,12 +52,19 @@ def figures(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def taken_for(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """{aspect: {aspect: aspect AUC of what is answered about the first, as if it were about the second}}, of rows that
-    ask about each aspect of each text and target."""
+    """{aspect: {another: aspect AUC of what is answered about the first, as if it were about the second}}.
+
+    Args:
+        rows: that ask about each aspect of each text and target.
+    """
     by_aspect = rows.assign(is_there=rows["label"] != "none").pivot(index=["id", "target"], columns="aspect")
     there, answered = by_aspect["is_there"], -by_aspect["p_none"]
     return {
-        asked: {other: roc_auc(asked, there[other].to_numpy(bool), answered[asked].to_numpy()) for other in there}
+        asked: {
+            other: roc_auc(asked, there[other].to_numpy(bool), answered[asked].to_numpy())
+            for other in there
+            if other != asked
+        }
         for asked in there
     }
 

@@ -2,27 +2,12 @@
 
 import random
 import re
-from collections.abc import Iterable
-from itertools import product
 
 from absa.tasks.base import Rows
 from absa.tasks.rows import PLACES
 
 WORD = re.compile(r"\w+")
 SEED = 0
-SHORTEST = 4
-
-
-def shares_word(term: str, aspects: Iterable[str]) -> bool:
-    """Whether a word of a term is one of an aspect's, whatever their case and ending: "prices" is "price".
-
-    Of two words of four letters or more that is, whether one begins with the other.
-    """
-    of_term, of_aspects = (set(map(str.casefold, WORD.findall(text))) for text in (term, " ".join(aspects)))
-    return any(
-        one == other or (min(len(one), len(other)) >= SHORTEST and (one.startswith(other) or other.startswith(one)))
-        for one, other in product(of_term, of_aspects)
-    )
 
 
 def with_absent_terms(rows: Rows, number: int, none_label: str) -> Rows:

@@ -153,8 +153,8 @@ class ClassificationArguments(DataArguments):
     unseen_aspects: list[str] | None = field(
         default=None,
         metadata={
-            "help": "Aspects of the test split, or terms with their words, that training and validation leave out, "
-            "with context_source=text: how well is answered what was not learnt? (default: none)."
+            "help": "Aspects of the test split that training and validation leave out, with context_source=text: how "
+            "well is answered what was not learnt? (default: none)."
         },
     )
     absent_terms: int = field(

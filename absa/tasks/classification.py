@@ -20,7 +20,7 @@ from absa.losses import balanced_loss
 from absa.metrics.aspect_polarity import aspect_polarity_scores
 from absa.metrics.custom_absa import absa_scores
 from absa.models import takes
-from absa.tasks.absent import shares_word, with_absent_terms
+from absa.tasks.absent import with_absent_terms
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfContexts, CollatorOfTexts
@@ -102,24 +102,19 @@ class Classification(Task):
         return task.with_absent_terms(arguments.absent_terms) if arguments.absent_terms else task
 
     def without_aspects(self, unseen: Sequence[str]) -> "Classification":
-        """This, but for the rows of some aspects in all splits other than test; where targets are words of the texts,
-        but for the rows whose target shares a word with one of them.
+        """This, but for the rows of some aspects in all splits other than test.
 
         Raises:
             ValueError: if one is no aspect of the data, or none is left.
         """
-        if self.contexts is None:
-            column, contexts, is_unseen = "target", None, lambda target: shares_word(target, unseen)
-        else:
-            known = self.contexts.aspects
-            if wrong := [aspect for aspect in unseen if aspect not in known]:
-                raise ValueError(f"unseen_aspects={wrong[0]}: give some of {', '.join(known)}")
-            contexts = replace(self.contexts, aspects=tuple(aspect for aspect in known if aspect not in unseen))
-            column, is_unseen = "aspect", set(unseen).__contains__
+        known = () if self.contexts is None else self.contexts.aspects
+        if wrong := [aspect for aspect in unseen if aspect not in known]:
+            raise ValueError(f"unseen_aspects={wrong[0]}: give some of {', '.join(known) or 'no aspects'}")
+        contexts = replace(self.contexts, aspects=tuple(aspect for aspect in known if aspect not in unseen))
         splits = dict(self.splits)
         for name in splits.keys() - {"test"}:
             rows = splits[name]
-            splits[name] = choose(rows, [i for i, value in enumerate(rows[column]) if not is_unseen(value)])
+            splits[name] = choose(rows, [i for i, aspect in enumerate(rows["aspect"]) if aspect not in unseen])
         return replace(self, splits=splits, contexts=contexts)
 
     def with_absent_terms(self, number: int) -> "Classification":

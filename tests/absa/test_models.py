@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForSeq2SeqLM, BertConfig, BertForSequenceClassification, RobertaConfig
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, BertConfig, BertForSequenceClassification, RobertaConfig
 
 from absa import models
 from absa.tasks.classification import describe
@@ -291,3 +291,13 @@ def test_encoders_that_count_positions_behind_padding_read_fewer_tokens():
     assert [config.max_position_embeddings for config in wrapped] == [128] * 2
     assert models.most_tokens(512, BertConfig(max_position_embeddings=130)) == 130
     assert models.most_tokens(20, roberta) == 20
+
+
+def test_tokenizers_pad_on_the_right_whatever_was_saved(make_checkpoint):
+    """Or a batch of training would be pooled at its padding."""
+    checkpoint = make_checkpoint()
+    AutoTokenizer.from_pretrained(checkpoint, padding_side="left").save_pretrained(checkpoint)
+    assert AutoTokenizer.from_pretrained(checkpoint).padding_side == "left"
+    model, tokenizer = models.load_classifier("model", str(checkpoint))
+    for one in (tokenizer, models.load_tokenizer(str(checkpoint), model.config)):
+        assert one.padding_side == "right"

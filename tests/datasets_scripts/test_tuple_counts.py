@@ -277,3 +277,10 @@ def test_texts_are_recognised_as_restricted(read):
     for builder, name in [*names, *((BARTABSA, name) for name in BARTABSA.SOURCES)]:
         rows = [row for split in read(builder, name).values() for row in split]
         assert (restricted_source(row["text"] for row in rows) or "").startswith("SemEval"), name
+
+
+@pytest.mark.parametrize(("name", "mixed", "of"), [("14lap", 47, 906), ("14res", 122, 1266)])
+def test_few_sentences_of_aste_have_several_labels(read, name, mixed, of):
+    train = read(ASTEV2, name)["train"]
+    assert len(train) == of
+    assert sum(len({one["label"] for one in sentence["tuples"]}) > 1 for sentence in train) == mixed

@@ -1,5 +1,6 @@
 """One model of the seeds of a run."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,6 @@ def test_the_mean_of_seeds_with_one_start(
     file = tmp_path / "tiny.yaml"
     file.write_text(yaml.safe_dump({"title": "tiny", "split": "test", "seeds": [1, 2], "runs": runs}))
     grid = grids.read_grid(file)
-    test = dict.fromkeys(report.MAIN_SCORES["sentihood"], 0.5)
     for label in runs:
         for seed, sign in ((1, 1), (2, -1)):
             folder = tmp_path / grids.run_name(grid.runs[label]) / f"seed-{seed}"
@@ -30,12 +30,15 @@ def test_the_mean_of_seeds_with_one_start(
             weights["classifier.bias"] = torch.tensor([0.0, 100.0, -100.0]) * sign  # whose mean says nothing
             save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
             (folder / "results.json").write_text("{}")
-            results.add_result(tmp_path, {"arguments": grid.runs[label], "seed": seed, "test": test})
     words = ("study/soup.py", file, "--data_dir", tiny_sentihood, "--results_dir", tmp_path, "--output_dir", tmp_path)
     run_here(*words)
     found = results.read_analysis(tmp_path, "soup", grid)
     assert list(found) == ["one start"]
-    looked = found["one start"][""]
-    assert list(looked) == ["seed 1", "seed 2", "mean of weights"]
-    assert looked["seed 1"] == pytest.approx(test)
-    assert len(report.tables_of(grid, {}, tmp_path)["tiny_soup"].splitlines()) == 2 + 3
+    scores = found["one start"][""]["mean of weights"]
+    seeds = [tmp_path / grids.run_name(grid.runs["one start"]) / f"seed-{seed}" for seed in (1, 2)]
+    run_here("examples/average_checkpoints.py", *seeds, "--output_dir", tmp_path / "soup")
+    asked = ("--data_dir", tiny_sentihood, "--output_dir", tmp_path / "scores")
+    run_here("examples/evaluate_checkpoint.py", tmp_path / "soup", *asked)
+    told = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    assert scores == pytest.approx({name: told[name] for name in scores}, nan_ok=True)
+    assert len(report.tables_of(grid, {}, tmp_path)["tiny_soup"].splitlines()) == 2 + 1

@@ -22,8 +22,8 @@ def test_figures_are_of_each_aspect(tmp_path: Path, folder: str):
     ]
     (tmp_path / folder).mkdir(exist_ok=True)
     pd.DataFrame(rows, columns=columns).to_parquet(tmp_path / folder / "test_probabilities.parquet")
-    of_price = {"aspect_auc": 0.5, "sentiment_accuracy": 0.5, "taken_for": {"price": 0.5, "safety": 1.0}}
-    of_safety = {"aspect_auc": 1.0, "sentiment_accuracy": 1.0, "taken_for": {"price": 0.5, "safety": 1.0}}
+    of_price = {"aspect_auc": 0.5, "sentiment_accuracy": 0.5, "taken_for": {"safety": 1.0}}
+    of_safety = {"aspect_auc": 1.0, "sentiment_accuracy": 1.0, "taken_for": {"price": 0.5}}
     assert unseen.of_checkpoint(tmp_path, "sentihood") == {"price": of_price, "safety": of_safety}
 
 

@@ -10,7 +10,6 @@ import torch
 from transformers import AutoModelForSequenceClassification, pipeline, set_seed
 
 import absa
-from absa.tasks.absent import shares_word
 from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments
 from absa.training.run import build
@@ -194,29 +193,9 @@ def test_aspects_are_left_out_of_training(words):
     assert set(task.splits["train"]["aspect"]) == set(task.splits["validation"]["aspect"]) == {"ambience"}
     assert set(task.splits["test"]["aspect"]) == {"food", "price", "ambience"}
     assert "macro_f1" in task.main_scores  # of any aspects
-    of_terms = ["--data_config=restaurants_terms", "--context_source=text", "--unseen_aspects"]
-    terms, _ = load(words, *of_terms, "wines", "room-service")
-    assert set(terms.splits["train"]["target"]) == set(terms.splits["validation"]["target"]) == {"soup", "tea"}
-    assert set(terms.splits["test"]["target"]) == set(THINGS)
     with pytest.raises(ValueError, match="unseen_aspects=noise: give some of price, anecdotes"):
         load(words, *of_categories, "noise")
     with pytest.raises(ValueError, match="aspects is empty"):
         load(words, *of_categories, "price", "anecdotes/miscellaneous", "food", "ambience", "service")
     with pytest.raises(ValueError, match="unseen_aspects=food with context_source=id"):
         load(words, "--unseen_aspects", "food")
-
-
-@pytest.mark.parametrize(
-    ("term", "aspect", "shares"),
-    [
-        ("drink Prices", "price", True),
-        ("safe street", "safety", True),
-        ("locations", "transit-location", True),
-        ("price", "anecdotes/miscellaneous", False),
-        ("tea", "teapot", False),  # too short to be its beginning
-        ("TEA", "tea", True),
-        ("...", "price", False),
-    ],
-)
-def test_terms_that_an_aspect_names(term: str, aspect: str, shares: bool):
-    assert shares_word(term, ["noise", aspect]) is shares
