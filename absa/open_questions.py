@@ -41,8 +41,9 @@ class OpenQuestionPipeline(Pipeline):
     An answer has `target`, `target_start`, `target_end`, `aspect`, `label`, `score`, `probabilities` (calibrated, see
     `calibration_temperature` of the configuration), `truncated` (whether the end of the text was not read), and
     perhaps `words`; and of a model that has learned of several data sets `in_training`, whether its training asked
-    about the aspect, case aside. The target or aspect that was not asked about is "". Where a target has no word that
-    the model reads, since the end of a long text is cut, `label`, `score` and `probabilities` are None.
+    about the aspect, case aside, and None without one. The target or aspect that was not asked about is "". Where a
+    target has no word that the model reads, since the end of a long text is cut, `label`, `score` and `probabilities`
+    are None.
 
     Raises:
         ValueError: if an input is no text or question, it gives the input's number; if there is nothing to ask.

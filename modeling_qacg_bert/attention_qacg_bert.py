@@ -136,7 +136,7 @@ def quasi_attention_eager(
         The output (B, h, n, d) and the weights before dropout.
     """
     self_attention = _softmax_weights(query, key, key_mask)
-    quasi_attention = quasi_weights(_scaled_scores(context_query, context_key), form, key_mask)
+    quasi_attention = quasi_weights(scaled_scores(context_query, context_key), form, key_mask)
     quasi_attention = quasi_attention_scale * quasi_attention  # eq. 6
     attention = self_attention + gate * quasi_attention  # eq. 4
     output = nn.functional.dropout(attention, dropout) @ value
@@ -163,7 +163,7 @@ def quasi_attention_sdpa(
     gate = quasi_attention_scale * gate
     if dropout and value.device.type == "cpu":
         value, quasi_mask = _without_padding(value, form, key_mask)
-        quasi = quasi_weights(_scaled_scores(context_query, context_key), form, quasi_mask)  # eq. 6 without α
+        quasi = quasi_weights(scaled_scores(context_query, context_key), form, quasi_mask)  # eq. 6 without α
         weights = torch.addcmul(_softmax_weights(query, key, key_mask), gate, quasi)  # eq. 4
         return nn.functional.dropout(weights, dropout) @ value, None
     softmax_half, _ = softmax_attention_sdpa(query, key, value, key_mask, dropout)  # eq. 1, times V
@@ -195,7 +195,7 @@ def quasi_attended(
     is_mask_of_keys = key_mask is None or key_mask.shape[-2] == 1
     if is_mask_of_keys and _overflows_the_cache(context_query, context_key):
         return _quasi_half_in_blocks(context_query, context_key, value, form, key_mask)
-    quasi = quasi_weights(_scaled_scores(context_query, context_key), form, key_mask)  # eq. 6 without α
+    quasi = quasi_weights(scaled_scores(context_query, context_key), form, key_mask)  # eq. 6 without α
     return nn.functional.dropout(quasi, dropout) @ value
 
 
@@ -235,18 +235,18 @@ def _quasi_half_in_blocks(
         mask = None if key_mask is None else key_mask[text]
         for start in range(0, context_query.shape[2], BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            scores = _scaled_scores(context_query[text, :, rows], context_key[text])
+            scores = scaled_scores(context_query[text, :, rows], context_key[text])
             output[text, :, rows] = quasi_weights(scores, form, mask) @ value[text]
     return output
 
 
-def _scaled_scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
+def scaled_scores(query: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
     """Dot products over the square root of the head size, (B, h, n, n)."""
     return (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
 
 
 def _softmax_weights(query: torch.Tensor, key: torch.Tensor, key_mask: torch.Tensor | None) -> torch.Tensor:
-    return _masked_softmax(_scaled_scores(query, key), key_mask)  # eq. 1
+    return _masked_softmax(scaled_scores(query, key), key_mask)  # eq. 1
 
 
 def _masked_softmax(scores: torch.Tensor, key_mask: torch.Tensor | None) -> torch.Tensor:

@@ -8,7 +8,10 @@ from transformers.models.bert.configuration_bert import BertConfig
 
 DEFAULT_NUM_CONTEXTS = 8  # SentiHood: two targets times four aspects
 # Encoders whose positions begin behind that of padding.
-BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
+BEHIND_PADDING = (
+    *("camembert", "data2vec-text", "ibert", "lilt", "longformer", "luke", "mpnet", "roberta"),
+    *("roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
+)
 
 
 def positions_of(config: PreTrainedConfig) -> int | None:
@@ -16,7 +19,8 @@ def positions_of(config: PreTrainedConfig) -> int | None:
     most = getattr(config, "max_position_embeddings", None)
     if most is None or config.model_type not in BEHIND_PADDING:
         return most
-    return most - config.pad_token_id - 1
+    padding = 1 if config.model_type == "mpnet" else config.pad_token_id  # MPNet's, whatever its vocabulary has
+    return most - padding - 1
 
 
 @dataclass

@@ -13,6 +13,7 @@ from transformers import PreTrainedModel
 from .configuration_qacg_bert import positions_of
 from .encoding_qacg_bert import encode_contexts
 from .processing_qacg_bert import Contexts
+from .questions_qacg_bert import check_names, check_vocabulary
 
 CONTEXTS_A_BATCH = 256
 
@@ -186,23 +187,30 @@ def with_fixed_contexts(model: PreTrainedModel, tokenizer, aspects: Iterable[str
     Args:
         model: a classifier with `context_source="text"`.
         tokenizer: its own.
-        aspects: words; None for the aspects of its training.
+        aspects: a list of words; None for the aspects of its training.
     Returns:
-        A model with `context_source="id"` that answers the same about the targets of the configuration and these
-        aspects, without reading their words again: for export, or where every millisecond counts.
+        A model with `context_source="id"`, in evaluation mode, that answers the same about the targets of the
+        configuration and these aspects, without reading their words again: for export, or where every millisecond
+        counts.
     Raises:
-        ValueError: if there is nothing to ask about, or an aspect twice.
+        ValueError: if the model knows its contexts by their ids already, there is nothing to ask about, an aspect is
+            there twice, or the tokenizer knows no piece of one.
     """
+    if getattr(model.config, "context_source", None) != "text":
+        raise ValueError(f"this {type(model).__name__} does not read its contexts in words: use it as it is")
     config = deepcopy(model.config)
     config.context_source = "id"
-    config.aspects = list(config.aspects or () if aspects is None else aspects)
+    aspects = list(config.aspects or ()) if aspects is None else aspects
+    check_names("aspects", aspects, None)
+    check_vocabulary(aspects, tokenizer)
+    config.aspects = list(aspects)
     if not config.aspects:
         raise ValueError("aspects is empty, and the model's training named none: give some, in words")
     contexts = Contexts.from_config(config)
     config.num_contexts = len(contexts)
     fixed = type(model)(config).to(model.device, model.dtype)
     fixed.load_state_dict(model.state_dict(), strict=False)  # all but the embedding
-    vectors = vectors_of(model, tokenizer, contexts, range(len(contexts)))
+    vectors = vectors_of(deepcopy(model).eval(), tokenizer, contexts, range(len(contexts)))
     with torch.no_grad():
         fixed.base_model.context_embeddings.weight.copy_(torch.stack(list(vectors.values())))
     return fixed.eval()

@@ -18,7 +18,7 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.deberta_v2.modeling_deberta_v2 import scaled_size_sqrt
 
-from .guidance_qacg import Context, Guidance, Rotary
+from .guidance_qacg import Attended, Attention, Context, Guidance, Rotary
 from .layers_qacg_bert import for_each_context
 
 PREFIX = "guided_"
@@ -28,9 +28,20 @@ class Guided(NamedTuple):
     """What a guided layer's attention is told."""
 
     guidance: Guidance
+    context: Context
     of_context: tuple[torch.Tensor, torch.Tensor]
-    key_mask: torch.Tensor | None
     rotary: Rotary | None
+
+    def attend(
+        self, attention: Attention | None, query, key, value, key_mask: torch.Tensor | None, dropout: float
+    ) -> Attended:
+        """The output of the layer's attention and the weights that act on the values; all weights are collected."""
+        output, weights = self.guidance(attention, query, key, value, self.of_context, key_mask, self.rotary, dropout)
+        if weights is None:
+            return output, None
+        if self.context.weights is not None:
+            self.context.weights.append(weights)
+        return output, weights[0]
 
 
 def eager_attention(module, query, key, value, attention_mask, scaling, dropout=0.0, **kwargs):
@@ -48,29 +59,21 @@ def guided_attention(
     own = eager_attention if backend == "eager" else ALL_ATTENTION_FUNCTIONS[backend]
     if guided is None:
         return own(module, query, key, value, attention_mask, **kwargs)
-    weights = []
 
-    def attention(*states: torch.Tensor) -> torch.Tensor:
-        output, of_layer = own(module, *states, attention_mask, **kwargs)
-        weights.append(of_layer)
-        return output.transpose(1, 2)
+    def attention(*states: torch.Tensor) -> Attended:
+        output, weights = own(module, *states, attention_mask, **kwargs)
+        return output.transpose(1, 2), weights
 
-    mask = within_window(guided.key_mask, query, kwargs.get("sliding_window"))
+    mask = within_window(guided.context.key_mask, query, kwargs.get("sliding_window"))
     is_softmax = (
         backend == "sdpa"
         and kwargs.get("scaling") == query.shape[-1] ** -0.5
         and all(kwargs.get(name) is None for name in ("position_bias", "softcap"))
-        and not kwargs.get("output_attentions")  # of which the backend says that it has none
     )
-    output = guided.guidance(
-        None if is_softmax else attention,
-        *(query, key, value),
-        guided.of_context,
-        mask,
-        guided.rotary,
-        kwargs.get("dropout", 0.0),
+    output, weights = guided.attend(
+        None if is_softmax else attention, query, key, value, mask, kwargs.get("dropout", 0.0)
     )
-    return output.transpose(1, 2), weights[0] if weights else None
+    return output.transpose(1, 2), weights
 
 
 def within_window(key_mask: torch.Tensor | None, query: torch.Tensor, window: int | None) -> torch.Tensor | None:
@@ -95,11 +98,11 @@ class Guide:
         hidden_states = args[0] if args else kwargs["hidden_states"]
         of_context = self.guidance.project(hidden_states, context)
         rotary = kwargs.get("position_embeddings")
-        return args, {**kwargs, "guided": Guided(self.guidance, of_context, context.key_mask, rotary)}
+        return args, {**kwargs, "guided": Guided(self.guidance, context, of_context, rotary)}
 
 
 class ForEachContext:
-    """Before a guided layer above shared ones is called: a text becomes K rows, and so do its mask and positions."""
+    """Before a guided layer is called: a text becomes K rows, and so do its mask and positions."""
 
     def __call__(self, module: nn.Module, args: tuple, kwargs: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         if (context := kwargs.get("context")) is None:
@@ -145,8 +148,8 @@ def look_up_guided(encoder: PreTrainedModel):
         encoder.set_attn_implementation(guided_name(encoder.config._attn_implementation))
 
 
-def attach(encoder: PreTrainedModel, guidance: nn.ModuleList):
-    """Has each of the upper layers of an encoder guided by one of the guidance modules.
+def attach(encoder: PreTrainedModel, guidance: nn.ModuleDict):
+    """Has layers of an encoder guided, each by the module of its number.
 
     Raises:
         ValueError: if the encoder's attention is neither looked up by name nor known here.
@@ -154,9 +157,9 @@ def attach(encoder: PreTrainedModel, guidance: nn.ModuleList):
     if is_run_here(encoder):
         return
     look_up_guided(encoder)
-    guided = list(layers_of(encoder))[-len(guidance) :]
-    is_shared = len(guided) < encoder.config.num_hidden_layers
-    for layer, of_layer in zip(guided, guidance, strict=True):
+    layers = layers_of(encoder)
+    for number, of_layer in guidance.items():
+        layer = layers[int(number)]
         found = [module for module in layer.modules() if hasattr(module, "is_causal")]  # as such functions ask for it
         if len(found) != 1:
             raise ValueError(
@@ -168,35 +171,39 @@ def attach(encoder: PreTrainedModel, guidance: nn.ModuleList):
         if getattr(found[0], "num_key_value_groups", 1) > 1:
             raise ValueError(f"a {type(encoder).__name__} shares keys among its heads: give an encoder that does not")
         found[0].register_forward_pre_hook(Guide(of_layer), with_kwargs=True)
-        if is_shared:
-            layer.register_forward_pre_hook(ForEachContext(), with_kwargs=True)
+        layer.register_forward_pre_hook(ForEachContext(), with_kwargs=True)
 
 
 def run(
     encoder: PreTrainedModel,
-    guidance: nn.ModuleList,
+    guidance: nn.ModuleDict,
     context: Context,
     inputs: Mapping[str, torch.Tensor | None],
-    output_attentions: bool,
     output_hidden_states: bool,
 ) -> BaseModelOutputWithPooling:
     """An encoder whose layers `attach` has guided.
 
     Args:
         context: of each text and context, B·K rows.
-        inputs: of the encoder, of B texts, or of B·K where no layer is shared.
+        inputs: of the encoder, of B texts.
     """
     if is_run_here(encoder):
-        runner = RUNNERS[type(encoder).__name__]
-        return runner(encoder, guidance, context, inputs, output_attentions, output_hidden_states)
+        return RUNNERS[type(encoder).__name__](encoder, guidance, context, inputs, output_hidden_states)
     look_up_guided(encoder)  # `set_attn_implementation` may have been called since
-    return encoder(
-        **inputs,
-        context=context,
-        output_attentions=output_attentions,
-        output_hidden_states=output_hidden_states,
-        return_dict=True,
-    )
+    backend, show = encoder.config._attn_implementation, context.weights is not None
+    if show:  # only eager has the weights to show; the output is the same
+        encoder.set_attn_implementation(guided_name("eager"))
+    try:
+        return encoder(
+            **inputs,
+            context=context,
+            output_attentions=show,
+            output_hidden_states=output_hidden_states,
+            return_dict=True,
+        )
+    finally:
+        if show:
+            encoder.set_attn_implementation(backend)
 
 
 def heads(states: torch.Tensor, num_heads: int) -> torch.Tensor:
@@ -205,7 +212,7 @@ def heads(states: torch.Tensor, num_heads: int) -> torch.Tensor:
 
 
 def run_mpnet(
-    encoder, guidance, context: Context, inputs, output_attentions: bool, output_hidden_states: bool
+    encoder, guidance: nn.ModuleDict, context: Context, inputs, output_hidden_states: bool
 ) -> BaseModelOutputWithPooling:
     """MPNet: its relative positions belong to the softmax attention alone."""
     mask = inputs["attention_mask"]
@@ -215,46 +222,42 @@ def run_mpnet(
     bias = encoder.encoder.compute_position_bias(states)
     mask = create_bidirectional_mask(config=encoder.config, inputs_embeds=states, attention_mask=mask)
     bias = bias if mask is None else bias + mask  # (B, h, n, n)
-    layers, all_states, all_weights = encoder.encoder.layer, [states], []
-    num_shared, num_rows = len(layers) - len(guidance), context.embedding.shape[0]
-    for number, layer in enumerate(layers):
-        if number < num_shared:
-            states, *weights = layer(states, None, bias, output_attentions=output_attentions)
+    all_states, all_weights, show = [states], [], context.weights is not None
+    for number, layer in enumerate(encoder.encoder.layer):
+        if str(number) not in guidance:
+            states, *weights = layer(states, None, bias, output_attentions=show)
         else:
-            if number == num_shared:
-                states, bias = for_each_row(states, num_rows), for_each_row(bias, num_rows)
-            of_layer, attention = guidance[number - num_shared], layer.attention
-            attended, *weights = mpnet_attention(attention.attn, of_layer, states, bias, context, output_attentions)
+            states, bias = (for_each_row(one, context.embedding.shape[0]) for one in (states, bias))
+            attention = layer.attention
+            attended, *weights = mpnet_attention(attention.attn, guidance[str(number)], states, bias, context)
             states = attention.LayerNorm(attention.dropout(attended) + states)
             states = layer.output(layer.intermediate(states), states)
         all_states.append(states)
         all_weights += weights
-    return output_of(
-        encoder, states, all_states if output_hidden_states else None, all_weights if output_attentions else None
-    )
+    return output_of(encoder, states, all_states if output_hidden_states else None, all_weights if show else None)
 
 
 def mpnet_attention(
-    module, guidance: Guidance, states: torch.Tensor, bias: torch.Tensor, context: Context, output_attentions: bool
-) -> tuple[torch.Tensor, ...]:
-    """MPNet's attention, guided: (B, n, H) -> (B, n, H), and the weights if they are asked for"""
-    dropout, weights = module.dropout.p if module.training else 0.0, []
+    module, guidance: Guidance, states: torch.Tensor, bias: torch.Tensor, context: Context
+) -> Attended:
+    """MPNet's attention, guided: (B, n, H) -> (B, n, H), and the weights if they are to be shown"""
+    dropout = module.dropout.p if module.training else 0.0
 
-    def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        if not output_attentions:
-            return nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropout)
-        output, of_layer = eager_attention(module, query, key, value, bias, query.shape[-1] ** -0.5, dropout)
-        weights.append(of_layer)
-        return output.transpose(1, 2)
+    def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Attended:
+        if context.weights is None:
+            attended = nn.functional.scaled_dot_product_attention
+            return attended(query, key, value, attn_mask=bias, dropout_p=dropout), None
+        output, weights = eager_attention(module, query, key, value, bias, query.shape[-1] ** -0.5, dropout)
+        return output.transpose(1, 2), weights
 
     projected = [heads(project(states), module.num_attention_heads) for project in (module.q, module.k, module.v)]
-    of_context = guidance.project(states, context)
-    output = guidance(attention, *projected, of_context, context.key_mask, None, dropout)
-    return module.o(output.transpose(1, 2).flatten(2)), *weights
+    guided = Guided(guidance, context, guidance.project(states, context), rotary=None)
+    output, weights = guided.attend(attention, *projected, context.key_mask, dropout)
+    return module.o(output.transpose(1, 2).flatten(2)), weights
 
 
 def run_deberta(
-    encoder, guidance, context: Context, inputs, output_attentions: bool, output_hidden_states: bool
+    encoder, guidance: nn.ModuleDict, context: Context, inputs, output_hidden_states: bool
 ) -> BaseModelOutputWithPooling:
     """DeBERTa-v2: its disentangled positions belong to the softmax attention alone."""
     of_tokens = inputs["input_ids"] if inputs["inputs_embeds"] is None else inputs["inputs_embeds"]
@@ -270,26 +273,21 @@ def run_deberta(
     stack, embedded, token_mask = encoder.encoder, states, mask
     mask = stack.get_attention_mask(mask).bool()  # (B, 1, n, n)
     relative = {"relative_pos": stack.get_rel_pos(states), "rel_embeddings": stack.get_rel_embedding()}
-    relative["output_attentions"] = output_attentions
-    all_states, all_weights = [states], []
-    num_shared, num_rows = len(stack.layer) - len(guidance), context.embedding.shape[0]
+    all_states, all_weights, show = [states], [], context.weights is not None
     for number, layer in enumerate(stack.layer):
-        if number < num_shared:
-            states, weights = layer(states, mask, **relative)
+        if str(number) not in guidance:
+            states, weights = layer(states, mask, **relative, output_attentions=show)
         else:
-            if number == num_shared:
-                states, mask = for_each_row(states, num_rows), for_each_row(mask, num_rows)
-            guided = partial(deberta_layer, layer, guidance[number - num_shared], context, **relative)
+            states, mask = (for_each_row(one, context.embedding.shape[0]) for one in (states, mask))
+            guided = partial(deberta_layer, layer, guidance[str(number)], context, **relative)
             if layer.gradient_checkpointing and layer.training:  # as the layer does it when it is called itself
                 guided = partial(layer._gradient_checkpointing_func, guided)
             states, weights = guided(states, mask)
         if number == 0 and stack.conv is not None:
-            states = stack.conv(embedded, states, token_mask)
+            states = stack.conv(*(for_each_row(one, states.shape[0]) for one in (embedded, states, token_mask)))
         all_states.append(states)
         all_weights.append(weights)
-    return output_of(
-        encoder, states, all_states if output_hidden_states else None, all_weights if output_attentions else None
-    )
+    return output_of(encoder, states, all_states if output_hidden_states else None, all_weights if show else None)
 
 
 def deberta_layer(
@@ -300,13 +298,12 @@ def deberta_layer(
     mask: torch.Tensor,
     relative_pos: torch.Tensor | None,
     rel_embeddings: torch.Tensor | None,
-    output_attentions: bool,
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """A layer of DeBERTa, its attention guided: (B, n, H) -> (B, n, H), and the weights if they are asked for"""
-    module, weights = layer.attention.self, []
+) -> Attended:
+    """A layer of DeBERTa, its attention guided: (B, n, H) -> (B, n, H), and the weights if they are to be shown"""
+    module = layer.attention.self
     num_terms = 1 + sum(kind in module.pos_att_type for kind in ("c2p", "p2c"))
 
-    def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    def attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> Attended:
         query_rows, key_rows = query.flatten(0, 1), key.flatten(0, 1)  # (B·h, n, d)
         scale = scaled_size_sqrt(query_rows, num_terms)
         scores = query_rows @ (key_rows.transpose(-1, -2) / scale.to(query.dtype))
@@ -316,16 +313,16 @@ def deberta_layer(
                 query_rows, key_rows, relative_pos, embeddings, num_terms
             )
         scores = scores.view(*query.shape[:3], -1).masked_fill(~mask, torch.finfo(query.dtype).min)
-        weights.append(scores.softmax(dim=-1))
-        return module.dropout(weights[0]) @ value
+        weights = scores.softmax(dim=-1)
+        return module.dropout(weights) @ value, None if context.weights is None else weights
 
     projections = (module.query_proj, module.key_proj, module.value_proj)
     projected = [heads(project(states), module.num_attention_heads) for project in projections]
     dropout = module.dropout.p if module.training else 0.0
-    of_context = guidance.project(states, context)
-    output = guidance(attention, *projected, of_context, context.key_mask, None, dropout)
+    guided = Guided(guidance, context, guidance.project(states, context), rotary=None)
+    output, weights = guided.attend(attention, *projected, context.key_mask, dropout)
     attended = layer.attention.output(output.transpose(1, 2).flatten(2), states)
-    return layer.output(layer.intermediate(attended), attended), weights[0] if output_attentions else None
+    return layer.output(layer.intermediate(attended), attended), weights
 
 
 def output_of(

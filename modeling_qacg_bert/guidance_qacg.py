@@ -10,10 +10,13 @@ import torch
 from torch import nn
 
 from .attention_qacg_bert import (
+    QuasiAttentionWeights,
     context_guided_query_or_key,
     quasi_attended,
     quasi_attention_sdpa,
     quasi_gate,
+    quasi_weights,
+    scaled_scores,
     softmax_attention_sdpa,
 )
 from .configuration_qacg import ContextGuidedConfig
@@ -21,8 +24,10 @@ from .layers_qacg_bert import ContextGate, ContextLinear, ContextMatrix
 
 Rotary = tuple[torch.Tensor, torch.Tensor]
 """Cosines and sines of the positions, (1 or B, n, d)."""
-Attention = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
-"""An encoder's own attention: query, key and value, (B, h, n, d) each, to (B, h, n, d)."""
+Attended = tuple[torch.Tensor, torch.Tensor | None]
+"""What attention gives, (B, h, n, d), and its weights, (B, h, n, n), if it has them to show."""
+Attention = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], Attended]
+"""An encoder's own attention, of query, key and value, (B, h, n, d) each."""
 
 
 class Context(NamedTuple):
@@ -32,6 +37,8 @@ class Context(NamedTuple):
     """of each row's context, (B, 1, H)"""
     key_mask: torch.Tensor | None
     """True at tokens, (B, 1, 1, n); None where there is no padding"""
+    weights: list[tuple[torch.Tensor, ...]] | None = None
+    """collects what each guided layer gives beside its output, where it is to be shown"""
 
 
 class Guidance(nn.Module):
@@ -73,7 +80,7 @@ class QuasiGuidance(Guidance):
         key_mask: torch.Tensor | None,
         rotary: Rotary | None = None,
         dropout: float = 0.0,
-    ) -> torch.Tensor:
+    ) -> tuple[torch.Tensor, QuasiAttentionWeights | None]:
         """
         Args:
             attention: the encoder's own; None for softmax attention with this mask and dropout, and nothing else.
@@ -83,7 +90,7 @@ class QuasiGuidance(Guidance):
             rotary: what query and key were turned by.
             dropout: probability of dropping a weight; the encoder's own attention has its own.
         Returns:
-            (B, h, n, d)
+            The output (B, h, n, d), and the weights before dropout where the encoder's own attention has its weights.
         """
         context_query, context_key = of_context
         config = self.config
@@ -97,16 +104,22 @@ class QuasiGuidance(Guidance):
         if attention is None:
             return quasi_attention_sdpa(
                 query, key, value, context_query, context_key, gate, key_mask, scale, dropout, form
-            )[0]
-        own = attention(query, key, value)  # eq. 1, times V
-        quasi = quasi_attended(context_query, context_key, value, form, key_mask, dropout)
-        return torch.addcmul(own, scale * gate, quasi)  # eq. 4, times V
+            )
+        own, own_weights = attention(query, key, value)  # eq. 1, times V
+        if own_weights is None:
+            quasi = quasi_attended(context_query, context_key, value, form, key_mask, dropout)
+            return torch.addcmul(own, scale * gate, quasi), None  # eq. 4, times V
+        quasi = scale * quasi_weights(scaled_scores(context_query, context_key), form, key_mask)  # eq. 6
+        output = torch.addcmul(own, gate, nn.functional.dropout(quasi, dropout) @ value)  # eq. 4, times V
+        return output, QuasiAttentionWeights(own_weights + gate * quasi, own_weights, quasi, gate)
 
 
 class MixedGuidance(Guidance):
     """Mixes an encoder's queries and keys with the context's (section 3.3)."""
 
-    def forward(self, attention, query, key, value, of_context, key_mask, rotary=None, dropout=0.0) -> torch.Tensor:
+    def forward(
+        self, attention, query, key, value, of_context, key_mask, rotary=None, dropout=0.0
+    ) -> tuple[torch.Tensor, tuple[torch.Tensor] | None]:
         """As `QuasiGuidance.forward`."""
         context_query, context_key = of_context
         query_gate = self.query_gate(turned_back(query, rotary), context_query)
@@ -114,8 +127,9 @@ class MixedGuidance(Guidance):
         query = context_guided_query_or_key(query, turned(context_query, rotary), query_gate)
         key = context_guided_query_or_key(key, turned(context_key, rotary), key_gate)
         if attention is None:
-            return softmax_attention_sdpa(query, key, value, key_mask, dropout)[0]
-        return attention(query, key, value)
+            return softmax_attention_sdpa(query, key, value, key_mask, dropout)
+        output, weights = attention(query, key, value)
+        return output, None if weights is None else (weights,)
 
 
 GUIDANCE = {"qacg": QuasiGuidance, "cg": MixedGuidance}

@@ -45,6 +45,35 @@ def is_known_to_be_full(attention_mask: torch.Tensor) -> bool:
     return not torch.compiler.is_compiling() and attention_mask.device.type == "cpu" and bool(attention_mask.all())
 
 
+def check_texts(
+    config: ContextFields,
+    input_ids: torch.Tensor | None,
+    inputs_embeds: torch.Tensor | None,
+    attention_mask: torch.Tensor | None,
+) -> int:
+    """The number B of texts.
+
+    Raises:
+        ValueError: if not exactly one of `input_ids` (B, n) and `inputs_embeds` (B, n, H) is given, there are more
+            tokens than the model reads, or the mask is no (B, n).
+    """
+    if (input_ids is None) == (inputs_embeds is None):
+        raise ValueError("pass exactly one of input_ids and inputs_embeds")
+    batch_size, num_tokens = (input_ids if input_ids is not None else inputs_embeds).shape[:2]
+    most = config.max_position_embeddings
+    if most is not None and num_tokens > most:
+        raise ValueError(
+            f"{num_tokens} tokens, but max_position_embeddings={most}: truncate the text (`encode` of "
+            "encoding_qacg_bert does)"
+        )
+    if attention_mask is not None and attention_mask.shape != (batch_size, num_tokens):
+        raise ValueError(
+            f"attention_mask has shape {tuple(attention_mask.shape)}: pass one number for each token, shape "
+            f"{(batch_size, num_tokens)}"
+        )
+    return batch_size
+
+
 def for_each_context(states: torch.Tensor, num_contexts: int) -> torch.Tensor:
     """(B, ...) -> (B·K, ...): each row K times in a row."""
     return states if num_contexts == 1 else states[:, None].expand(-1, num_contexts, *states.shape[1:]).flatten(0, 1)

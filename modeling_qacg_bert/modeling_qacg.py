@@ -13,7 +13,6 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoModel
 from transformers.configuration_utils import PreTrainedConfig
-from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceClassifierOutput
 from transformers.modeling_utils import PreTrainedModel
 from transformers.utils.generic import can_return_tuple
 
@@ -21,7 +20,8 @@ from .configuration_qacg import CGConfig, ContextGuidedConfig, QACGConfig
 from .contexts_qacg_bert import ContextEmbedding, ToldContexts
 from .encoders_qacg import attach, run
 from .guidance_qacg import GUIDANCE, Context
-from .layers_qacg_bert import ContextLinear, for_each_context, init_of_context, is_known_to_be_full
+from .layers_qacg_bert import ContextLinear, check_texts, for_each_context, init_of_context, is_known_to_be_full
+from .outputs_qacg_bert import WEIGHT_NAMES, ContextGuidedClassifierOutput, ContextGuidedModelOutput
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
 
 OF_THE_FILE = ("cache_dir", "force_download", "local_files_only", "proxies", "revision", "subfolder", "token")
@@ -101,7 +101,7 @@ class GuidedPreTrainedModel(PreTrainedModel):
             )
         model = cls._from_config(config, attn_implementation=encoder.config._attn_implementation, dtype=encoder.dtype)
         model.base_model.encoder.load_state_dict(encoder.state_dict())
-        model.eval()
+        model.eval().to(encoder.device)
         if not output_loading_info:
             return model
         of_encoder = f"{model.base_model_prefix}.encoder." if model.base_model is not model else "encoder."
@@ -143,8 +143,9 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
         self.encoder = AutoModel.from_config(config.encoder_config)
         self.encoder_inputs = frozenset(signature(self.encoder.forward).parameters)
         self.make_contexts()
-        num_guided = config.num_hidden_layers - config.num_shared_layers
-        self.guidance = nn.ModuleList([GUIDANCE[config.model_type](config) for _ in range(num_guided)])
+        # By the number of the layer, so that a model with fewer guided layers finds those of its layers.
+        guided = range(config.num_shared_layers, config.num_hidden_layers)
+        self.guidance = nn.ModuleDict({str(number): GUIDANCE[config.model_type](config) for number in guided})
         if getattr(self.encoder, "pooler", None) is None:
             self.own_pooler = FirstTokenPooler(config.hidden_size)
         attach(self.encoder, self.guidance)
@@ -178,7 +179,7 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
         context_input_ids: torch.Tensor | None = None,
         context_attention_mask: torch.Tensor | None = None,
         context_embeds: torch.Tensor | None = None,
-    ) -> BaseModelOutputWithPooling:
+    ) -> ContextGuidedModelOutput:
         r"""
         Args:
             input_ids: token ids, (B, n).
@@ -187,26 +188,27 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
             context_ids: id of the (target, aspect) context of each text, (B,), or of K contexts, (B, K): the same
                 outputs as for each text K times over, at less cost where layers are shared.
             inputs_embeds: word embeddings instead of `input_ids`, (B, n, H).
-            output_attentions: whether to return the softmax attention's weights, of encoders that return them.
+            output_attentions: whether to return the weights of every layer (computed by the eager backend).
             output_hidden_states: whether to return the states of all layers.
             context_input_ids, context_attention_mask, context_embeds: contexts in words, as of `QACGBertModel`.
 
-        Returns:
-            `last_hidden_state` (B, n, H) and `pooler_output` (B, H); with several contexts there is a K behind each B,
-            but not in `hidden_states` and `attentions`, whose rows are texts below the guided layers, and texts with
-            contexts above.
-
         Raises:
-            ValueError: if not exactly one of `input_ids` and `inputs_embeds` is given, or `context_ids` do not fit.
+            ValueError: as `check_texts`, or if `context_ids` do not fit.
         """
-        if (input_ids is None) == (inputs_embeds is None):
-            raise ValueError("pass exactly one of input_ids and inputs_embeds")
-        batch_size = (input_ids if input_ids is not None else inputs_embeds).shape[0]
+        batch_size = check_texts(self.config, input_ids, inputs_embeds, attention_mask)
         embedding = self.contexts_of_texts(
             batch_size, context_ids, context_input_ids, context_attention_mask, context_embeds
         )  # (B, H) or (B, K, H)
         texts_and_contexts = embedding.shape[:-1]
         num_contexts = texts_and_contexts[1] if len(texts_and_contexts) == 2 else 1
+        num_shared = self.config.num_shared_layers
+
+        def by_text(number: int, states: torch.Tensor) -> torch.Tensor:
+            """Of a layer: of each text and context, (B·K, ...) -> (B, K, ...), or, if it is shared, of each text."""
+            if number >= num_shared:
+                return states.unflatten(0, texts_and_contexts)
+            return states if states.shape[0] == batch_size else states[::num_contexts]
+
         inputs = {
             "input_ids": input_ids,
             "attention_mask": attention_mask,
@@ -214,28 +216,32 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
             "position_ids": position_ids,
             "inputs_embeds": inputs_embeds,
         }
-        if self.config.num_shared_layers == 0:
-            inputs = {k: v if v is None else for_each_context(v, num_contexts) for k, v in inputs.items()}
         key_mask = None  # (B·K, 1, 1, n)
         if attention_mask is not None and not is_known_to_be_full(attention_mask):
             key_mask = for_each_context(attention_mask[:, None, None, :].bool(), num_contexts)
-        inputs = {k: v for k, v in inputs.items() if k in self.encoder_inputs}
+        output_attentions = self.config.output_attentions if output_attentions is None else output_attentions
+        weights = [] if output_attentions else None  # of the guided layers
         outputs = run(
             self.encoder,
             self.guidance,
-            Context(embedding.reshape(-1, 1, embedding.shape[-1]), key_mask),
-            inputs,
-            self.config.output_attentions if output_attentions is None else output_attentions,
+            Context(embedding.reshape(-1, 1, embedding.shape[-1]), key_mask, weights),
+            {name: value for name, value in inputs.items() if name in self.encoder_inputs},
             self.config.output_hidden_states if output_hidden_states is None else output_hidden_states,
         )
         states = outputs.last_hidden_state
         pooled = outputs.get("pooler_output")
         pooled = self.pooler(states) if pooled is None else pooled
-        return BaseModelOutputWithPooling(
-            last_hidden_state=states.unflatten(0, texts_and_contexts),
-            pooler_output=pooled.unflatten(0, texts_and_contexts),
-            hidden_states=outputs.hidden_states,
-            attentions=outputs.get("attentions"),
+        # Of the embeddings there is no layer.
+        all_states = [by_text(number - 1, one) for number, one in enumerate(outputs.hidden_states or ())]
+        all_weights = [by_text(number, one) for number, one in enumerate(outputs.get("attentions") or ())]
+        of_guided = [[by_text(num_shared, quantity) for quantity in of_layer[1:]] for of_layer in weights or ()]
+        return ContextGuidedModelOutput(
+            last_hidden_state=by_text(num_shared, states),
+            pooler_output=by_text(num_shared, pooled),
+            hidden_states=tuple(all_states) or None,
+            attentions=tuple(all_weights) or None,
+            # One tuple of quantities a layer -> one tuple of layers a quantity.
+            **dict(zip(WEIGHT_NAMES[1:], zip(*of_guided, strict=True), strict=False)),
         )
 
 
@@ -273,7 +279,7 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
         context_input_ids: torch.Tensor | None = None,
         context_attention_mask: torch.Tensor | None = None,
         context_embeds: torch.Tensor | None = None,
-    ) -> SequenceClassifierOutput:
+    ) -> ContextGuidedClassifierOutput:
         r"""
         Args:
             labels: class of each text in [0, num_labels), (B,), or of each of its contexts, (B, K), with -100 where
@@ -308,8 +314,11 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
                     f"{tuple(logits.shape[:-1])}"
                 )
             loss = nn.functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
-        return SequenceClassifierOutput(
-            loss=loss, logits=logits, hidden_states=outputs.hidden_states, attentions=outputs.attentions
+        return ContextGuidedClassifierOutput(
+            loss=loss,
+            logits=logits,
+            hidden_states=outputs.hidden_states,
+            **{name: outputs[name] for name in WEIGHT_NAMES if name in outputs},
         )
 
 

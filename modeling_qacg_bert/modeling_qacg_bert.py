@@ -5,7 +5,6 @@ BERT has is there under BERT's own name.
 """
 
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -13,7 +12,6 @@ from torch import nn
 from transformers import initialization as init
 from transformers.modeling_utils import PreTrainedModel
 from transformers.models.bert.modeling_bert import BertEmbeddings, BertPooler
-from transformers.utils import ModelOutput
 from transformers.utils.generic import can_return_tuple
 
 from .configuration_qacg_bert import CGBertConfig, ContextGuidedBertConfig, QACGBertConfig
@@ -21,55 +19,14 @@ from .contexts_qacg_bert import ContextEmbedding, ToldContexts
 from .layers_qacg_bert import (
     ContextGuidedEncoder,
     ContextLinear,
+    check_texts,
     for_each_context,
     init_of_context,
     is_known_to_be_full,
 )
+from .outputs_qacg_bert import WEIGHT_NAMES, ContextGuidedClassifierOutput, ContextGuidedModelOutput
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
 from .triton_qacg_bert import is_available
-
-
-@dataclass
-class ContextGuidedModelOutput(ModelOutput):
-    """Outputs of `CGBertModel` and `QACGBertModel`; the tuples have one entry a layer.
-
-    With several contexts of each text, `context_ids` (B, K), there is a K behind each B, but not in what shared layers
-    (`num_context_layers`) give.
-
-    Args:
-        last_hidden_state: (B, n, H)
-        pooler_output: BERT's pooler over the first token, (B, H)
-        hidden_states: with `output_hidden_states`: the embeddings, then each layer's output, (B, n, H)
-        attentions: with `output_attentions`: the weights that act on the values, (B, h, n, n)
-        self_attentions: likewise, the context-guided layers of QACG-BERT only: the softmax weights, (B, h, n, n)
-        quasi_attentions: as `self_attentions`: the ungated quasi-attention, (B, h, n, n)
-        quasi_gates: as `self_attentions`: the gate of the quasi-attention, (B, h, n, 1)
-    """
-
-    last_hidden_state: torch.FloatTensor | None = None
-    pooler_output: torch.FloatTensor | None = None
-    hidden_states: tuple[torch.FloatTensor, ...] | None = None
-    attentions: tuple[torch.FloatTensor, ...] | None = None
-    self_attentions: tuple[torch.FloatTensor, ...] | None = None
-    quasi_attentions: tuple[torch.FloatTensor, ...] | None = None
-    quasi_gates: tuple[torch.FloatTensor, ...] | None = None
-
-
-@dataclass
-class ContextGuidedClassifierOutput(ModelOutput):
-    """Outputs of the classifiers: `loss` (scalar, with labels), `logits` (B, labels) or (B, K, labels), and the
-    model's as above."""
-
-    loss: torch.FloatTensor | None = None
-    logits: torch.FloatTensor | None = None
-    hidden_states: tuple[torch.FloatTensor, ...] | None = None
-    attentions: tuple[torch.FloatTensor, ...] | None = None
-    self_attentions: tuple[torch.FloatTensor, ...] | None = None
-    quasi_attentions: tuple[torch.FloatTensor, ...] | None = None
-    quasi_gates: tuple[torch.FloatTensor, ...] | None = None
-
-
-WEIGHT_NAMES = ("attentions", "self_attentions", "quasi_attentions", "quasi_gates")
 
 
 class ContextGuidedPreTrainedModel(PreTrainedModel):
@@ -184,19 +141,7 @@ class ContextGuidedModel(ToldContexts, ContextGuidedPreTrainedModel):
             ValueError: if not exactly one of `input_ids` and `inputs_embeds` is given, or the shape of
                 `attention_mask` or the `context_ids` do not fit.
         """
-        if (input_ids is None) == (inputs_embeds is None):
-            raise ValueError("pass exactly one of input_ids and inputs_embeds")
-        batch_size, num_tokens = (input_ids if input_ids is not None else inputs_embeds).shape[:2]
-        if num_tokens > self.config.max_position_embeddings:
-            raise ValueError(
-                f"{num_tokens} tokens, but max_position_embeddings={self.config.max_position_embeddings}: truncate "
-                "the text (`encode` of encoding_qacg_bert does)"
-            )
-        if attention_mask is not None and attention_mask.shape != (batch_size, num_tokens):
-            raise ValueError(
-                f"attention_mask has shape {tuple(attention_mask.shape)}: pass one number for each token, shape "
-                f"{(batch_size, num_tokens)}"
-            )
+        batch_size = check_texts(self.config, input_ids, inputs_embeds, attention_mask)
         output_attentions = self.config.output_attentions if output_attentions is None else output_attentions
         output_hidden_states = (
             self.config.output_hidden_states if output_hidden_states is None else output_hidden_states

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
-from torch.utils.data import Dataset
 from transformers import Pipeline
 from transformers.utils import logging
 
@@ -16,7 +15,19 @@ from .contexts_qacg_bert import vectors_of
 from .encoding_qacg_bert import TOKENS, encode, encode_together
 from .names_qacg_bert import OwnNames
 from .processing_qacg_bert import NO_ASPECT, NO_TARGET, Contexts, is_readable, is_within, occurrence
-from .questions_qacg_bert import Asked, Question, batches, check_names, listed, question_of, shorten, shown, windows
+from .questions_qacg_bert import (
+    Asked,
+    Question,
+    batches,
+    check_names,
+    check_vocabulary,
+    items_of,
+    listed,
+    question_of,
+    shorten,
+    shown,
+    windows,
+)
 from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
 from .sentences_qacg_bert import passages, sentences
 
@@ -81,7 +92,7 @@ class AspectSentimentPipeline(Pipeline):
         probabilities: of every label.
         truncated: whether the end of the text was too long for the model and not read.
         in_training: of a model with `context_source="text"`: whether the aspect was in its training, case
-            aside.
+            aside; None of a question without an aspect.
         start, end: with `split_sentences`, what the answer is about: text[start:end], one sentence or several.
         words: with `explain`, the words that were read: `word`, which is text[start:end], `start`, `end`, `relevance`.
             Relevance is that of the word's tokens, in which the most relevant of the text has 1 or -1. With
@@ -122,10 +133,11 @@ class AspectSentimentPipeline(Pipeline):
                 raise ValueError(f"targets={shorten(repr(given['targets']))}: this model takes words, give {words}")
             check_names("targets", given["targets"].values(), contexts.targets)
             given["targets"] = OwnNames(given["targets"])
-        elif "targets" in given:
-            check_names("targets", given["targets"], None if contexts.is_open else contexts.targets)
-        if "aspects" in given:
-            check_names("aspects", given["aspects"], None if contexts.is_open else contexts.aspects)
+        for name, known in (("targets", contexts.targets), ("aspects", contexts.aspects)):
+            if name in given and not isinstance(given[name], OwnNames):
+                check_names(name, given[name], None if contexts.is_open else known)
+        if contexts.is_open:
+            check_vocabulary(given.get("aspects", ()), self.tokenizer)
         threshold = given.get("abstain_below", 0.0)
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 <= threshold <= 1:
             raise ValueError(f"abstain_below={shorten(repr(threshold))}: give a probability, from 0 to 1")
@@ -150,21 +162,7 @@ class AspectSentimentPipeline(Pipeline):
         if isinstance(inputs, (str, Mapping)):
             asked = self._asked([inputs], **of_questions)
             return next(self._answers(iter(list(asked)), 1, batch_size, **of_answers))
-        if hasattr(inputs, "columns"):  # of pandas, polars and others, whose tables iterate over names or columns
-            raise ValueError(
-                f"the input is a table ({type(inputs).__name__}): give its column of texts, table['text'], or its "
-                "rows as questions, in pandas table.to_dict('records')"
-            )
-        if not isinstance(inputs, (Iterable, Dataset)) or isinstance(inputs, (bytes, bytearray)):
-            raise ValueError(f"the input is {shown(inputs)}: give a text, a question, or a list or column of them")
-        items = inputs
-        if not isinstance(inputs, Iterable):  # else Python would ask for items until there is an IndexError
-            if not hasattr(inputs, "__len__"):
-                raise ValueError(
-                    f"the input is {shown(inputs)}, which has no length: give it a __len__, or a generator"
-                )
-            items = (inputs[number] for number in range(len(inputs)))
-        asked = self._asked(items, **of_questions)
+        asked = self._asked(items_of(inputs), **of_questions)
         if isinstance(inputs, (list, tuple)):
             return list(self._answers(iter(list(asked)), len(inputs), batch_size, **of_answers))
         total = len(inputs) if hasattr(inputs, "__len__") else None
@@ -195,7 +193,8 @@ class AspectSentimentPipeline(Pipeline):
         names = targets if isinstance(targets, OwnNames) else None
         try:
             if isinstance(input_, Mapping):
-                return Asked([question_of(input_, contexts, names, split_sentences)], single=True)
+                question = question_of(input_, contexts, names, split_sentences, self.tokenizer)
+                return Asked([question], single=True)
             if not isinstance(input_, str):
                 raise ValueError(f"it is {shown(input_)}: give a text or a question")
             if not is_readable(input_):

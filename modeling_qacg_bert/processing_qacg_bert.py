@@ -78,11 +78,12 @@ class Contexts:
         # What has targets is asked without one as the context that has none.
         return replace(self, targets=() if new[0] == (NO_TARGET,) else new[0], aspects=new[1])
 
-    def knows(self, aspect: str) -> bool:
-        """Whether the model's training asked about an aspect, by the words that it reads and their case aside; it did
-        about texts as such."""
-        known = (NO_ASPECT, *self.aspects)
-        return written_aspect(aspect).casefold() in {written_aspect(name).casefold() for name in known}
+    def knows(self, aspect: str) -> bool | None:
+        """Whether the model's training asked about an aspect, by the words that it reads and their case aside; None of
+        a question without one."""
+        if not aspect:
+            return None
+        return written_aspect(aspect).casefold() in {written_aspect(name).casefold() for name in self.aspects}
 
     def __len__(self) -> int:
         return max(1, len(self.targets)) * len(self.aspects)
@@ -134,7 +135,8 @@ class Contexts:
 
     def _is_read_as_first(self, target: str | None) -> bool:
         # Words of a text, which an open model may be asked about, say what they are: another's name would hide it.
-        return bool(self.symmetric_targets and target and (not self.is_open or PLACEHOLDER.fullmatch(target)))
+        is_name = not self.is_open or (self.targets and PLACEHOLDER.fullmatch(target or ""))
+        return bool(self.symmetric_targets and target and is_name)
 
     def in_text(self, text: str) -> list[tuple[str, str]]:
         """The contexts that a text can be asked about: the pairs whose target occurs in it; all, without targets."""

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from torch.utils.data import Dataset
+
 from .names_qacg_bert import OwnNames
 from .processing_qacg_bert import Contexts, Origins, is_readable, written_aspect
 
@@ -42,7 +44,9 @@ class Asked(NamedTuple):
     names_no_target: bool = False  # though there is something to read
 
 
-def question_of(asked: Mapping, contexts: Contexts, names: OwnNames | None, split_sentences: bool) -> Question:
+def question_of(
+    asked: Mapping, contexts: Contexts, names: OwnNames | None, split_sentences: bool, tokenizer
+) -> Question:
     """The question of a dict.
 
     Raises:
@@ -63,7 +67,29 @@ def question_of(asked: Mapping, contexts: Contexts, names: OwnNames | None, spli
     contexts.including([target], [aspect]).id(target, aspect)  # for what it raises
     if contexts.is_open and not is_readable(target + written_aspect(aspect)):
         raise ValueError("its target and aspect are empty: a question needs one of them, in words")
+    if contexts.is_open:
+        check_vocabulary([aspect], tokenizer)
     return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
+
+
+def items_of(inputs: Iterable | Dataset) -> Iterable:
+    """The texts and questions of a list or column.
+
+    Raises:
+        ValueError: if it is none.
+    """
+    if hasattr(inputs, "columns"):  # of pandas, polars and others, whose tables iterate over names or columns
+        raise ValueError(
+            f"the input is a table ({type(inputs).__name__}): give its column of texts, table['text'], or its rows as "
+            "questions, in pandas table.to_dict('records')"
+        )
+    if not isinstance(inputs, (Iterable, Dataset)) or isinstance(inputs, (bytes, bytearray)):
+        raise ValueError(f"the input is {shown(inputs)}: give a text, a question, or a list or column of them")
+    if isinstance(inputs, Iterable):
+        return inputs
+    if not hasattr(inputs, "__len__"):  # else Python would ask for items until there is an IndexError
+        raise ValueError(f"the input is {shown(inputs)}, which has no length: give it a __len__, or a generator")
+    return (inputs[number] for number in range(len(inputs)))
 
 
 def listed(field: str, names: Iterable[str]) -> list[str]:
@@ -87,6 +113,17 @@ def check_names(field: str, names: Iterable[str], known: tuple[str, ...] | None)
     if unknown:
         remedy = f"give some of {list(known)}" if known else "this model has none; leave them out"
         raise ValueError(f"{field} {shorten(', '.join(map(repr, unknown)))}: unknown to the model; {remedy}")
+
+
+def check_vocabulary(aspects: Iterable[str], tokenizer):
+    """Aspects in words are not unknown to the model, which would read them as any others that are."""
+    for aspect in filter(None, aspects):
+        pieces = tokenizer.tokenize(Contexts((), (aspect,)).auxiliary_sentence(None, aspect))
+        if pieces and set(pieces) == {tokenizer.unk_token}:
+            raise ValueError(
+                f"aspect {shown(aspect)}: the model's vocabulary has no piece of it; ask in other words, or a model "
+                "of this language"
+            )
 
 
 def windows(asked: Iterator[Asked], num_questions: int) -> Iterator[list[Asked]]:

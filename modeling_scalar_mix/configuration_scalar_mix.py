@@ -7,7 +7,10 @@ from transformers import AutoConfig
 from transformers.configuration_utils import PreTrainedConfig, strict  # huggingface_hub's, as Transformers has it
 
 # Their positions begin behind that of padding.
-BEHIND_PADDING = ("camembert", "mpnet", "roberta", "xlm-roberta")
+BEHIND_PADDING = (
+    *("camembert", "data2vec-text", "ibert", "lilt", "longformer", "luke", "mpnet", "roberta"),
+    *("roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
+)
 
 
 @strict
@@ -85,8 +88,11 @@ class ScalarMixConfig(PreTrainedConfig):
     def max_position_embeddings(self) -> int:
         """The most tokens that the encoder reads."""
         of_encoder = self.encoder_config
-        behind_padding = of_encoder.model_type in BEHIND_PADDING
-        return of_encoder.max_position_embeddings - behind_padding * (of_encoder.pad_token_id + 1)
+        most = of_encoder.max_position_embeddings
+        if of_encoder.model_type not in BEHIND_PADDING:
+            return most
+        padding = 1 if of_encoder.model_type == "mpnet" else of_encoder.pad_token_id  # MPNet's, whatever it reads
+        return most - padding - 1
 
     @property
     def hidden_size(self) -> int:

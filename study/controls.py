@@ -34,11 +34,12 @@ def context_in_input(model: PreTrainedModel):
 def moving_average(model: PreTrainedModel, decay: float = 0.998):
     """Shows, and saves, an exponential moving average of the weights instead of those that are trained.
 
-    The average changes place with the weights when the model is first asked after training steps, and again with the
-    next one. So what is saved after an evaluation is the average, from which training could not go on.
+    The average changes place with the weights when the model is put into evaluation mode after training steps, and
+    again when it is put back. So what is saved after an evaluation is the average, from which training could not go
+    on.
     """
     average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(decay))
-    shown = False
+    put, shown, has_new = model.train, False, True
 
     @torch.no_grad()
     def change_places():
@@ -47,15 +48,29 @@ def moving_average(model: PreTrainedModel, decay: float = 0.998):
             weight.copy_(averaged)
             averaged.copy_(before)
 
-    def choose(module, args):
-        nonlocal shown
-        if not shown:
+    def follow():
+        nonlocal has_new
+        if has_new:
             average.update_parameters(model)  # with what the last step has made of the weights
-        if shown == module.training:
-            change_places()
-            shown = not shown
+        has_new = False
 
-    model.register_forward_pre_hook(choose)
+    def before_forward(module, args):
+        nonlocal has_new
+        if not shown:
+            follow()
+            has_new = True  # after the step that this is for
+
+    def train(mode: bool = True) -> PreTrainedModel:  # which `eval` calls too
+        nonlocal shown
+        if shown == mode:
+            if not shown:
+                follow()
+            change_places()
+            shown = not mode
+        return put(mode)
+
+    model.register_forward_pre_hook(before_forward)
+    model.train = train
 
 
 CONTROLS = {"context_in_input": context_in_input, "moving_average": moving_average}

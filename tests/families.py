@@ -237,7 +237,8 @@ FAMILIES = [
             first_position={"roberta": 1, "xlm-roberta": 1, "mpnet": 2}.get(encoder["model_type"], 0),
             name=f"{kind}-{encoder['model_type']}",
         )
-        for kind, encoder in [("cg", ENCODERS[0]), *(("qacg", encoder) for encoder in ENCODERS)]
+        for kind in ("cg", "qacg")
+        for encoder in ENCODERS
     ),
     Family(**TAGGER, config={**TINY_TAGGER, "encoder_config": {"model_type": "bert", **TINY_BERT}}),
     Family(**TAGGER, config={**TINY_TAGGER, "embedding_size": 10, "crf": True}, name="global_context-words-crf"),
@@ -297,7 +298,8 @@ BY_NAME = {family.name or family.model_type: family for family in FAMILIES}
 FIRST_OF_A_TASK = {family.auto_class: name for name, family in reversed(BY_NAME.items())}.values()
 
 
-LIKE_OTHERS = ("qacg-electra", "qacg-xlm-roberta", "qacg-distilbert")  # in what these tests ask
+LIKE_OTHERS = {"qacg-electra", "qacg-xlm-roberta", "qacg-distilbert"}  # in what these tests ask
+LIKE_OTHERS |= {name for name in BY_NAME if name.startswith("cg-")} - {"cg-bert"}
 
 
 @pytest.fixture(

@@ -110,6 +110,8 @@ class Classification(Task):
         known = () if self.contexts is None else self.contexts.aspects
         if wrong := [aspect for aspect in unseen if aspect not in known]:
             raise ValueError(f"unseen_aspects={wrong[0]}: give some of {', '.join(known) or 'no aspects'}")
+        if not set(known) - set(unseen):
+            raise ValueError(f"unseen_aspects={' '.join(unseen)} are all: leave some to learn from")
         contexts = replace(self.contexts, aspects=tuple(aspect for aspect in known if aspect not in unseen))
         splits = dict(self.splits)
         for name in splits.keys() - {"test"}:
@@ -121,8 +123,10 @@ class Classification(Task):
         """This with rows about terms of other texts, in all splits, see `with_absent_terms`.
 
         Raises:
-            ValueError: if targets are no words of the texts.
+            ValueError: if targets are no words of the texts, or the number is negative.
         """
+        if number < 0:
+            raise ValueError(f"absent_terms={number}: give a number of terms, 0 for none")
         if self.contexts is not None:
             raise ValueError(f"absent_terms={number} is for data whose targets are words of its texts: leave it out")
         none_label = self.none_label or "none"

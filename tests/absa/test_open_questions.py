@@ -112,7 +112,7 @@ def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word
         ("LOCATION2", None, "taste", True),
     ]
     assert asked(TEXT, aspects=["noise", "Price"]) == [("", None, "noise", False), ("", None, "Price", True)]
-    assert asked(TEXT, targets=["soup"]) == [("soup", 4, "", True)]
+    assert asked(TEXT, targets=["soup"]) == [("soup", 4, "", None)]  # of no aspect
     assert asked("LOCATION1 is dear", targets=["LOCATION1"], aspects=["noise"]) == [("LOCATION1", 0, "noise", False)]
     assert [aspect for _, _, aspect, _ in asked("LOCATION1 is dear", targets=["LOCATION1"])] == ["price", "taste"]
     assert read.pipe({"text": TEXT, "aspect": "noise"})["in_training"] is False

@@ -11,6 +11,7 @@ from transformers import (
     AlbertConfig,
     AutoConfig,
     AutoModel,
+    AutoTokenizer,
     BertConfig,
     DebertaV2Config,
     DistilBertConfig,
@@ -27,6 +28,7 @@ from transformers import (
 
 from absa.models import build_config
 from modeling_qacg_bert import (
+    AspectSentimentPipeline,
     CGBertConfig,
     CGBertModel,
     CGConfig,
@@ -112,11 +114,11 @@ def make(model_class: type, encoder: PreTrainedConfig, **fields):
     return model_class(config).double().eval()
 
 
-def name_in_general(name: str, num_shared: int) -> str:
+def name_in_general(name: str) -> str:
     """What a parameter of QACGBertModel or CGBertModel is called here."""
     parts = name.split(".")
     if NOT_BERTS & set(parts):
-        return ".".join(["guidance", str(int(parts[2]) - num_shared), *parts[5:]])
+        return ".".join(["guidance", parts[2], *parts[5:]])
     return name if name.startswith("context_embeddings") else f"encoder.{name}"
 
 
@@ -125,7 +127,7 @@ def make_pair(older: type, newer: type, bert: dict, fields: dict):
     torch.manual_seed(0)
     reference = older(older.config_class(**bert, **fields, context_initializer_range=0.3)).double().eval()
     model = make(newer, BertConfig(**bert), **fields)
-    names = {name: name_in_general(name, reference.config.num_shared_layers) for name in reference.state_dict()}
+    names = {name: name_in_general(name) for name in reference.state_dict()}
     model.load_state_dict({names[name]: tensor for name, tensor in reference.state_dict().items()})
     return reference, model, names
 
@@ -158,6 +160,16 @@ def test_on_bert_these_are_the_older_models(older, newer, fields, backend, conte
     found = dict(model.named_parameters())
     for name, parameter in reference.named_parameters():
         torch.testing.assert_close(found[names[name]].grad, parameter.grad, msg=lambda m, n=name: f"{n}: {m}")
+    told = {"context_ids": torch.tensor(contexts), "output_attentions": True, "output_hidden_states": True}
+    with torch.no_grad():
+        expected, shown = reference(**batch, **told), model(**batch, **told)
+    assert shown.keys() == expected.keys()
+    for field in ("hidden_states", "attentions", "self_attentions", "quasi_attentions", "quasi_gates"):
+        for one, other in zip(shown.get(field, ()), expected.get(field, ()), strict=True):
+            assert one.shape == other.shape, field
+            is_token = batch["attention_mask"].view(3, *[1] * (other.dim() - 3), 13, 1)  # of queries
+            torch.testing.assert_close(one * is_token, other * is_token)
+    assert model.encoder.config._attn_implementation == PREFIX + backend
 
 
 @pytest.mark.parametrize(("older", "newer"), [(QACGBertModel, QACGModel), (CGBertModel, CGModel)])
@@ -193,7 +205,6 @@ def test_without_guidance_it_is_the_encoder(encoder, model_class, batch):
     assert ((guided - expected.last_hidden_state) * is_token).abs().max() > 0.1
     if type(own).__name__ not in RUNNERS:
         own.set_attn_implementation("eager")
-        unguided.set_attn_implementation("eager")
     with torch.no_grad():  # in float32, in which ModernBERT computes this softmax anyhow
         expected = own.float()(**batch, output_attentions=True).attentions
         found = unguided.float()(**batch, context_ids=contexts, output_attentions=True).attentions
@@ -206,17 +217,26 @@ def test_without_guidance_it_is_the_encoder(encoder, model_class, batch):
 def test_weights_to_show_change_no_output(encoder, model_class, batch):
     """Above shared layers there are those of each text and context."""
     model = make(model_class, encoder, num_context_layers=2)
-    if type(model.encoder).__name__ not in RUNNERS:
-        model.set_attn_implementation("eager")
     contexts = torch.tensor([[0, 1], [2, 3], [4, 5]])
     with torch.no_grad():
         plain = model(**batch, context_ids=contexts)
         shown = model(**batch, context_ids=contexts, output_attentions=True)
     assert plain.attentions is None
     torch.testing.assert_close(shown.pooler_output, plain.pooler_output)
-    assert [weights.shape for weights in shown.attentions] == [(3, 4, 13, 13), *[(6, 4, 13, 13)] * 2]
-    of_tokens = shown.attentions[-1][batch["attention_mask"].bool().repeat_interleave(2, 0)[:, None].expand(-1, 4, -1)]
-    torch.testing.assert_close(of_tokens.sum(-1), torch.ones(len(of_tokens), dtype=torch.float64))
+    assert [weights.shape for weights in shown.attentions] == [(3, 4, 13, 13), *[(3, 2, 4, 13, 13)] * 2]
+    softmax = shown.attentions if model_class is CGModel else shown.self_attentions
+    is_token = batch["attention_mask"][:, None, None].bool()
+    of_tokens = softmax[-1].sum(-1)[is_token.expand(-1, 2, 4, -1)]
+    torch.testing.assert_close(of_tokens, torch.ones_like(of_tokens))
+    if model_class is QACGModel:
+        quasi = zip(
+            shown.attentions[1:], shown.self_attentions, shown.quasi_attentions, shown.quasi_gates, strict=True
+        )
+        for acting, own, quasi_attention, gate in quasi:
+            assert gate.shape == (3, 2, 4, 13, 1)
+            torch.testing.assert_close(acting, own + gate * quasi_attention)
+            assert not quasi_attention.masked_select(~is_token[..., None, :]).any()  # 0 at padded keys
+            assert quasi_attention.masked_select(is_token[..., None, :]).all() or "modern" in encoder.model_type
 
 
 @pytest.mark.parametrize("model_class", [QACGModel, CGModel])
@@ -242,7 +262,7 @@ def test_every_parameter_learns_with_checkpointing_too(encoder, model_class, bat
     model = make(model_class, encoder, num_context_layers=2).train()
     copied = copy.deepcopy(model)  # its layers are guided by its own parameters
     calls = []
-    copied.guidance[0].register_forward_hook(lambda *called: calls.append(called))
+    copied.guidance["1"].register_forward_hook(lambda *called: calls.append(called))
     if model.encoder.supports_gradient_checkpointing:
         copied.gradient_checkpointing_enable()
     else:
@@ -271,12 +291,15 @@ def test_an_encoder_is_loaded_whole_and_the_rest_is_new(encoder, batch, tmp_path
     assert all(torch.equal(of_encoder[name], tensor) for name, tensor in own.state_dict().items())
     new = {name.removeprefix("model.").split(".")[0] for name in loading["missing_keys"]}
     assert new - {"own_pooler"} == {"context_embeddings", "guidance", "classifier"}
-    assert model.model.guidance[0].context_query.weight.std() < 0.002  # not as the encoder's, of 0.3
+    assert model.model.guidance["1"].context_query.weight.std() < 0.002  # not as the encoder's, of 0.3
     model.save_pretrained(tmp_path / "model")
     again = QACGForSequenceClassification.from_pretrained(tmp_path / "model")
     with torch.no_grad():
         logits = [one.eval()(**batch, context_ids=torch.tensor([0, 1, 2])).logits for one in (model, again)]
     assert torch.equal(*logits)
+    fewer = QACGForSequenceClassification.from_pretrained(tmp_path / "model", num_context_layers=1)
+    expected = model.model.guidance["2"].state_dict()
+    assert all(torch.equal(expected[name], weight) for name, weight in fewer.model.guidance["2"].state_dict().items())
 
 
 def test_a_pooler_that_the_encoder_lacks_is_new(tmp_path: Path):
@@ -334,10 +357,9 @@ def test_another_backend_is_guided_too(batch):
     for backend in ("sdpa", "eager"):
         model.set_attn_implementation(backend)
         with torch.no_grad():
-            given.append(model(**batch, context_ids=torch.tensor([0, 1, 2]), output_attentions=backend == "eager"))
+            given.append(model(**batch, context_ids=torch.tensor([0, 1, 2])))
         assert model.encoder.config._attn_implementation == PREFIX + backend
     torch.testing.assert_close(given[0].pooler_output, given[1].pooler_output)
-    assert [one.shape for one in given[1].attentions] == [(3, 4, 13, 13)] * 3
     model.encoder.set_attn_implementation("sdpa")  # not through the model
     with torch.no_grad():
         again = model(**batch, context_ids=torch.tensor([0, 1, 2]))
@@ -363,7 +385,20 @@ def test_local_layers_look_no_further_with_guidance():
 def test_positions_that_padding_takes_are_none_of_a_text():
     assert QACGConfig(encoder_config=RobertaConfig(max_position_embeddings=514)).max_position_embeddings == 512
     assert QACGConfig(encoder_config=MPNetConfig()).max_position_embeddings == 512 - 2
+    assert QACGConfig(encoder_config=MPNetConfig(pad_token_id=0)).max_position_embeddings == 512 - 2  # it is 1 there
     assert CGConfig(encoder_config=BertConfig()).max_position_embeddings == 512
+
+
+def test_what_is_no_batch_of_texts(encoder):
+    model = make(QACGModel, encoder)
+    ids, contexts = torch.tensor([[5, 6]]), torch.tensor([0])
+    with pytest.raises(ValueError, match=r"attention_mask has shape \(1, 3\): pass one number for each token"):
+        model(ids, attention_mask=torch.ones(1, 3), context_ids=contexts)
+    most = model.config.max_position_embeddings
+    with pytest.raises(ValueError, match=rf"{most + 1} tokens, but max_position_embeddings={most}: truncate the text"):
+        model(torch.full((1, most + 1), 5), context_ids=contexts)
+    with torch.no_grad():
+        assert model(torch.full((1, most), 5), context_ids=contexts).last_hidden_state.isfinite().all()
 
 
 def test_what_cannot_be_guided(tmp_path: Path):
@@ -412,3 +447,17 @@ def test_onnx(name: str, tmp_path: Path):
     model = make(QACGForSequenceClassification, copy.deepcopy(ENCODERS[name]), num_context_layers=2).float()
     export(model, tmp_path / "model.onnx")
     assert largest_difference(model, tmp_path / "model.onnx") < 1e-4
+
+
+def test_answers_are_explained_by_attention(encoder, tiny_bert: Path):
+    tokenizer = AutoTokenizer.from_pretrained(tiny_bert)
+    encoder.vocab_size = len(tokenizer)
+    model = make(QACGForSequenceClassification, encoder, num_context_layers=2, aspects=["price"], num_labels=2).float()
+    pipe = AspectSentimentPipeline(model=model, tokenizer=tokenizer)
+    ((answer,), (plain,)) = (pipe("it is dear", return_all=True, explain=explain) for explain in ("attention", False))
+    assert answer["probabilities"] == pytest.approx(plain["probabilities"], abs=1e-5)
+    assert [word["word"] for word in answer["words"]] == ["it", "is", "dear"]
+    for word in answer["words"]:
+        assert torch.tensor(word["attention"]).shape == torch.tensor(word["quasi_term"]).shape == (3, 4)
+        assert not any(word["quasi_term"][0])  # in the layer that contexts share
+        assert all(word["quasi_term"][1])

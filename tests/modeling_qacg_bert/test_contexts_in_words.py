@@ -166,6 +166,12 @@ def test_words_of_a_text_are_not_exchanged():
     assert contexts.as_read("LOCATION2 has fish", "LOCATION2") == ("LOCATION1 has fish", "LOCATION1")
     assert contexts.pair(contexts.id("fish", "price")) == ("fish", "price")
     assert contexts.pair(contexts.id("LOCATION2", "price")) == ("LOCATION1", "price")
+    of_aspects = Contexts((), ("price",), symmetric_targets=True, is_open=True).including(["LOCATION2"], [])
+    assert Contexts((), ("price",), symmetric_targets=True, is_open=True).as_read("at LOCATION2", "LOCATION2") == (
+        "at LOCATION2",
+        "LOCATION2",
+    )
+    assert of_aspects.as_read("at LOCATION2", "LOCATION2") == ("at LOCATION2", "LOCATION2")
 
 
 def test_contexts_are_encoded_once(tiny_bert):
@@ -250,6 +256,7 @@ def test_any_words_may_be_asked_about(make_pipe):
     lone = pipe("nice", aspects=["\ud83c\udf77 wine", "\ud800 a"], return_all=True)  # as JSON can hold them
     assert [one["aspect"] for one in lone] == ["\ud83c\udf77 wine", "\ud800 a"]
     assert "in_training" not in make_pipe(context_source="id")("LOCATION1", return_all=True)[0]
+    assert pipe({"text": "nice fish", "target": "fish"})["in_training"] is None  # of no aspect
     dashed = make_pipe(aspects=["transit-location"])("nice", aspects=["Transit location", "transit"], return_all=True)
     assert [one["in_training"] for one in dashed] == [True, False]  # by what the model reads, without its sign
     of_aspects = make_pipe(targets=None)
@@ -275,6 +282,8 @@ def test_any_words_may_be_asked_about(make_pipe):
         ({"inputs": {"text": "nice", "aspect": " "}}, "target and aspect are empty"),
         ({"inputs": {"text": "nice"}}, "needs aspect too"),
         ({"inputs": {"text": "", "aspect": "view"}}, "needs a text with something to read"),
+        ({"inputs": "nice", "aspects": ["view", "ἰχθύς"]}, "the model's vocabulary has no piece of it"),
+        ({"inputs": {"text": "nice", "aspect": "ἰχθύς"}}, r"aspect 'ἰχθύς' \(str\): the model's vocabulary has no"),
     ],
 )
 def test_what_is_no_question(make_pipe, asked, message):
@@ -312,8 +321,16 @@ def test_contexts_may_be_fixed(kind, make_pipe):
         assert (answer["target"], answer["aspect"]) == (other["target"], other["aspect"])
         assert answer["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
     assert pipe.model.config.context_source == "text"
+    again = with_fixed_contexts(pipe.model.train(), pipe.tokenizer, ["view", "price"])
+    assert pipe.model.training
+    assert not again.training
+    assert torch.equal(again.bert.context_embeddings.weight, fixed.bert.context_embeddings.weight)
     with pytest.raises(ValueError, match="a name occurs twice"):
         with_fixed_contexts(pipe.model, pipe.tokenizer, ["view", "view"])
+    with pytest.raises(ValueError, match=r"aspects='view': give a list, \['view'\]"):
+        with_fixed_contexts(pipe.model, pipe.tokenizer, "view")
+    with pytest.raises(ValueError, match="ForSequenceClassification does not read its contexts in words"):
+        with_fixed_contexts(fixed, pipe.tokenizer, ["view"])
 
 
 STRANGER = """

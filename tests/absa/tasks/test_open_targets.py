@@ -184,6 +184,8 @@ def test_terms_of_other_texts_are_learnt_to_be_absent(words):
         assert not [row for row in rows if row[-1] == "none" and row[1] in row[0]]
     with pytest.raises(ValueError, match="absent_terms=2 is for data whose targets are words of its texts"):
         load(words, "--data_config=restaurants_categories", "--absent_terms=2")
+    with pytest.raises(ValueError, match="absent_terms=-1: give a number of terms, 0 for none"):
+        load(words, "--data_config=restaurants_terms", "--absent_terms=-1")
 
 
 def test_aspects_are_left_out_of_training(words):
@@ -195,7 +197,7 @@ def test_aspects_are_left_out_of_training(words):
     assert "macro_f1" in task.main_scores  # of any aspects
     with pytest.raises(ValueError, match="unseen_aspects=noise: give some of price, anecdotes"):
         load(words, *of_categories, "noise")
-    with pytest.raises(ValueError, match="aspects is empty"):
+    with pytest.raises(ValueError, match=r"unseen_aspects=price .* service are all: leave some to learn from"):
         load(words, *of_categories, "price", "anecdotes/miscellaneous", "food", "ambience", "service")
     with pytest.raises(ValueError, match="unseen_aspects=food with context_source=id"):
         load(words, "--unseen_aspects", "food")
