@@ -141,7 +141,10 @@ class AspectTermSentimentPipeline(Pipeline):
         self._label_ids = {label: number for number, label in enumerate(config.labels)}
         self._types = list(dict.fromkeys(split_tag(label)[1] for label in config.labels if split_tag(label)[1]))
         positions = getattr(config.get_text_config(), "max_position_embeddings", None) or MOST_TOKENS
-        self._max_length = min(positions, self.tokenizer.model_max_length, MOST_TOKENS)
+        embeddings = (one for name, one in self.model.named_modules() if name.endswith("position_embeddings"))
+        paddings = (getattr(one, "padding_idx", None) for one in embeddings)
+        taken = max((padding + 1 for padding in paddings if padding is not None), default=0)  # RoBERTa's, before a text
+        self._max_length = min(positions - taken, self.tokenizer.model_max_length, MOST_TOKENS)
         self.model.eval()
 
     def _sanitize_parameters(self, decoding: str | None = None, **unknown) -> tuple[dict, dict, dict]:

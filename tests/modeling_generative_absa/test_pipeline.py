@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.utils.data import Dataset
-from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, BertConfig
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, BertConfig, RobertaConfig
 
 from absa.tasks.sequences import Indices
 from modeling_generative_absa import AspectOpinionPipeline, encode_words
@@ -320,3 +320,13 @@ def test_a_stranger_gets_places_in_his_own_texts(pipe, stranger, tmp_path):
     assert sum(map(bool, answered)) >= 3
     for text, answers in zip(TEXTS, answered, strict=True):
         check(text, answers)
+
+
+def test_positions_behind_that_of_padding(tokenizer, make_model):
+    """RoBERTa has so many fewer for a text; the tokenizer does not say it."""
+    own = copy.deepcopy(tokenizer)
+    own.model_max_length = 1000
+    encoder = RobertaConfig(**ENCODER, vocab_size=len(own), max_position_embeddings=20, pad_token_id=0)
+    pipe = AspectOpinionPipeline(model=make_model(encoder, max_words=50, tasks=["aste"]), tokenizer=own)
+    assert pipe._max_length == 19
+    pipe("near far cheap dear " * 9)

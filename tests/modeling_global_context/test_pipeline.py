@@ -11,6 +11,7 @@ from torch.utils.data import Dataset
 from transformers import (
     AutoTokenizer,
     BertConfig,
+    RobertaConfig,
     RobertaTokenizer,
     TokenClassificationPipeline,
 )
@@ -355,3 +356,13 @@ def test_parts_of_speech_need_nothing_of_ours(make_model, tokenizer):
     model = fixed_tagger(make_model, tokenizer, ["NN", "VB"], {"location": "NN", "is": "VB"})
     tagged = TokenClassificationPipeline(model=model, tokenizer=tokenizer)("location is")
     assert [(one["word"], one["entity"]) for one in tagged] == [("location", "NN"), ("is", "VB")]
+
+
+def test_positions_behind_that_of_padding(tokenizer, make_model):
+    """RoBERTa has so many fewer for a text; the tokenizer does not say it."""
+    own = copy.deepcopy(tokenizer)
+    own.model_max_length = 1000
+    encoder = RobertaConfig(**ENCODER, vocab_size=len(own), max_position_embeddings=20, pad_token_id=0)
+    pipe = AspectTermSentimentPipeline(model=make_model(encoder, labels=labels_of("BIO", TYPES)), tokenizer=own)
+    assert pipe._max_length == 19
+    pipe("near far cheap dear " * 9)
