@@ -73,8 +73,9 @@ def facts_of_run(checkpoint: Path) -> dict | None:
         ones; `figures`, lines of a table: score, this checkpoint with its interval, mean (std) over the seeds;
         `has_intervals`, whether there are such; `calibration`, lines of a table: probability, its calibration error
         before and after the temperature; `helped`, whether that lowered the first of these errors; `data`, `dataset`,
-        `data_config` and `base_model`, names that others can use, not folders of this machine; `language`, where it is
-        known; `recipe`, the run's arguments as YAML, without paths.
+        `data_config` and `base_model`, names that others can use, not folders of this machine; `before`, the data of
+        trainings that it has started from; `language`, where it is known; `recipe`, the run's arguments as YAML,
+        without paths.
     Raises:
         ValueError: if the checkpoint is of another run than all_results.json.
     """
@@ -92,16 +93,11 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     scores = {name: own[split][name] for name in run["main_scores"]}
     before, after = (own["calibration"][split][name] for name in ("before", "after"))
     first = next(iter(before))
-    if entries := arguments.get("mixture"):
-        folders = arguments["data_dirs"] or {}
-        named = [shared({**entry, "data_dir": folders.get(entry["name"])}) for entry in entries]
-        recipe = {**arguments, "mixture": [of_entry for _, of_entry in named], "data_dirs": None}
-    else:
-        named = [shared(arguments)]
-        recipe = named[0][1]
-    names = list(dict.fromkeys(name for name, _ in named))
-    language = "en" if {*names} <= {SAMPLE_CORPUS, *ENGLISH.values()} else None
-    backbone = arguments["model_name_or_path"]  # none of a model over word vectors
+    names, recipe = of_data(arguments)
+    earlier = trained_before(arguments, own["seed"])
+    names_before = [of_data(one)[0] for one in reversed(earlier)]
+    language = "en" if {*names, *chain(*names_before)} <= {SAMPLE_CORPUS, *ENGLISH.values()} else None
+    backbone = [arguments, *earlier][-1]["model_name_or_path"]  # none of a model over word vectors
     base_model = hub_id(backbone) if backbone else None
     recipe = {name: value for name, value in {**recipe, "model_name_or_path": base_model}.items() if value is not None}
     if arguments.get("word_vectors"):
@@ -122,12 +118,37 @@ def facts_of_run(checkpoint: Path) -> dict | None:
         "calibration": [(kind, cell(before[kind]), cell(after[kind])) for kind in before],
         "helped": None not in (before[first], after[first]) and after[first] < before[first],
         "data": "; ".join(names),
+        "before": ", then ".join("; ".join(some) for some in names_before),
         "dataset": recipe["dataset"],
         "data_config": arguments.get("data_config"),
         "language": language,
         "base_model": base_model,
         "recipe": yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True).strip(),
     }
+
+
+def trained_before(arguments: Mapping, seed: int) -> list[Mapping]:
+    """The arguments of trainings that a run has started from, the last first, as far as their folders are there."""
+    found = []
+    while start := arguments["model_name_or_path"]:
+        folder = Path(start.replace("{seed}", str(seed)))
+        record = folder.parent / "arguments.json"
+        if not (folder.is_dir() and record.is_file()):
+            break
+        arguments = json.loads(record.read_text(encoding="utf-8"))
+        found.append(arguments)
+    return found
+
+
+def of_data(arguments: Mapping) -> tuple[list[str], dict]:
+    """What the data of a run or of its mixture are called, and its arguments without what is of this machine."""
+    if not (entries := arguments.get("mixture")):
+        name, recipe = shared(arguments)
+        return [name], recipe
+    folders = arguments["data_dirs"] or {}
+    named = [shared({**entry, "data_dir": folders.get(entry["name"])}) for entry in entries]
+    recipe = {**arguments, "mixture": [of_entry for _, of_entry in named], "data_dirs": None}
+    return list(dict.fromkeys(name for name, _ in named)), recipe
 
 
 def shared(arguments: Mapping) -> tuple[str, dict]:

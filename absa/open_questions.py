@@ -1,6 +1,7 @@
 """Answers of models that are asked about any words: terms of a text, or aspects, whether training had them or not."""
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import torch
@@ -200,7 +201,7 @@ class GivenTermPipeline(AspectOpinionPipeline):
             spans = places_of(targets, text)
             asked.append([{"text": text, "target_start": start, "target_end": end} for start, end in spans])
         answered = iter(super().__call__([question for own in asked for question in own], **parameters))
-        return [[answer for _ in own for answer in next(answered)] for own in asked]
+        return [once_a_place(islice(answered, len(own))) for own in asked]
 
     def _given(self, input_: Mapping, text: str, words: list[tuple[int, int]], number: int) -> tuple[int, int]:
         if "target_start" not in input_:
@@ -209,6 +210,14 @@ class GivenTermPipeline(AspectOpinionPipeline):
                 "targets=['battery life'], words of the texts, or with the text its target_start and target_end"
             )
         return super()._given(input_, text, words, number)
+
+
+def once_a_place(answered: Iterable[list[dict]]) -> list[dict]:
+    """The answers to questions about a text: of those whose targets are parts of the same words the first's."""
+    by_place = {}
+    for answers in filter(None, answered):
+        by_place.setdefault((answers[0]["target_start"], answers[0]["target_end"]), answers)
+    return [answer for answers in by_place.values() for answer in answers]
 
 
 def word_list(name: str, value: Any) -> list[str]:

@@ -42,8 +42,11 @@ def read_texts(file: Path) -> list[list[str]]:
         file: XML of reviews; XML of sentences, as of SemEval-2014 Task 4 and MAMS; or lines, of which what follows
             #### is left out, so that files of ASTE-Data-V2 are read too.
     Raises:
+        FileNotFoundError: there is no such file.
         ValueError: it is XML of another kind, or a table.
     """
+    if not file.is_file():
+        raise FileNotFoundError(f"{file} is no file: give one of texts, as held_out of a training takes it")
     if file.suffix in TABLES:
         raise ValueError(f"{file}: expected XML or a text a line; write its texts alone to a file, a line each")
     content = read_utf8(file)

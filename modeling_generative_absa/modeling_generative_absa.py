@@ -332,7 +332,7 @@ class PointerForABSA(PointerPreTrainedModel, GenerationMixin):
             most = max(self.grammar.max_new_tokens(self.grammar.tasks[number]) for number in numbers)
             defaults["max_length"] = decoder_prompt_ids.shape[1] + most
         if given is None:
-            options = {**defaults, **options}
+            options = defaults | {name: value for name, value in options.items() if value is not None}
         else:
             options["generation_config"] = copy(given)
             options["generation_config"].update(**defaults)

@@ -61,7 +61,7 @@ MAIN_SCORES = {  # by `Grid.scored_as`
 }
 CONTRAST = ("opinions right", "opinions right, two places", "whole sentences right", "false mentions")
 OVERLAP = {  # what is told beside F1 of generators that find spans
-    "exact": "exact sentences",
+    "exact": "exact",
     "target_jaccard": "targets, words",
     "target_jaccard_spans": "targets, spans",
     "opinion_jaccard": "opinions, words",
@@ -227,7 +227,7 @@ def by_number_table(grids: Sequence[Grid], results_dir: Path) -> str:
     for grid in grids:
         for label, seeds in read_analysis(results_dir, "by_number", grid).items():
             scores = pd.DataFrame.from_dict(seeds, orient="index", dtype=float)
-            row = {"F1, %, by gold tuples in a sentence": f"{grid.name}: {label}", "seeds": str(len(scores))}
+            row = {"F1, %, by gold tuples": f"{grid.name}: {label}", "seeds": str(len(scores))}
             rows.append(row | dict(zip(scores, percents(scores), strict=True)))
     return table(rows)
 

@@ -328,6 +328,23 @@ def test_the_card_of_a_generator(finished_generator):
     assert not re.search(r"wu-ong|data_dir|15res|\n\n\n", card)
 
 
+def test_the_card_of_a_generator_that_was_trained_before(make_generator, facts, tmp_path: Path):
+    first = tmp_path / "mams"
+    (first / "seed-1").mkdir(parents=True)
+    before = {**ALL_RESULTS["arguments"], "dataset": "mams", "data_config": "terms", "data_dir": "/home/me/mams"}
+    (first / "arguments.json").write_text(json.dumps(before))
+    run = facts(dataset="e2e_absa", data_config="laptop14", model_name_or_path=str(first / "seed-{seed}"))
+    model, tokenizer = models.load_classifier("model", str(make_generator("aesc")), AutoModelForSeq2SeqLM)
+    card = cards.model_card(model, tokenizer, run, "alice/tiny", "apache-2.0")
+    assert ModelCard(card).data.base_model == "google-bert/bert-base-uncased"
+    assert "bert-base-uncased) on E2E-ABSA, laptop14, after MAMS, terms, with the package" in card
+    assert "On E2E-ABSA, laptop14, which is not part of this repo. Before that on MAMS, terms." in card
+    assert "English reviews of laptops." in card
+    assert "without an answer" not in card  # many of these sentences are
+    assert "/home/me" not in card
+    assert str(first) not in card
+
+
 def test_the_card_of_a_generator_that_is_given_terms(make_generator):
     model, tokenizer = models.load_classifier("model", str(make_generator("alsc", "aoe")), AutoModelForSeq2SeqLM)
     card = cards.model_card(model, tokenizer, None, "alice/tiny", "apache-2.0")

@@ -131,6 +131,8 @@ def test_aspect_terms_that_are_given(make_generator):
     asked = [{"text": TEXTS[0], "target_start": start, "target_end": start + 4} for start in (13, 22)]
     assert [one.opinion for of_one in read(asked) for one in of_one] == [one.opinion for one in opinions[0]]
     assert read(TEXTS[0], targets=["safe"]) == read(TEXTS, targets=["safe"])[0]
+    # Two targets that are parts of one word are one question.
+    assert read("cheap-dear", targets=["cheap", "dear"]) == read("cheap-dear", targets=["cheap"]) != []
     for texts, targets, said in (
         (TEXTS[:1], None, r"input 0: a text alone asks nothing, .*: give targets=\['battery life'\]"),
         ([TEXTS[0], None], ["safe"], "input 1: it is None .*: give a text, or leave targets out"),

@@ -102,6 +102,7 @@ def test_a_configuration_of_its_users_leaves_the_length(make_model, make_batch):
         expected = model.generate(**batch, **options)
         assert torch.equal(model.generate(**batch, generation_config=GenerationConfig(**options)), expected)
     assert expected.shape[1] > 21, "Transformers' own length"
+    assert torch.equal(model.generate(**batch, **options, max_length=None, do_sample=None), expected)  # as not given
     assert model.generate(**batch, generation_config=GenerationConfig(max_length=4)).shape[1] == 4
 
 

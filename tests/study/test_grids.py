@@ -8,8 +8,10 @@ import yaml
 import grids
 import results
 import run
+from absa.tasks.registry import load_task
 from absa.training import arguments as arguments_of
 from absa.training.noisy_rows import DenoisingArguments
+from datasets_scripts.documents import are_like
 
 SENTIHOOD = {"dataset": "sentihood", "model_type": "qacg_bert"}
 
@@ -38,6 +40,42 @@ def test_every_run_of_every_grid_can_be_started():
             arguments_of.parse_all(arguments_of.recipe_words(denoised), DenoisingArguments)
             arguments_of.parse_arguments(arguments_of.recipe_words(started))
     assert len(folders) > 20
+
+
+def steps_before(arguments: dict) -> list[dict]:
+    """The arguments of the trainings that a run starts from."""
+    steps, own = [], {name: value for name, value in arguments.items() if name not in ("control", "denoising")}
+    first = own.pop("first", None)
+    while first:
+        steps.append({**own, **first})
+        first = steps[-1].pop("first", None)
+    return steps
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("grid", ["alsc", "aste_14lap", "aste_14res", "levers_sentihood"])
+def test_no_training_before_has_seen_what_a_run_is_measured_on(grid: str, shared_dir: Path):
+    folders = {folder.name: str(folder) for folder in (shared_dir / "data").iterdir()}
+    folders |= {"restaurants": folders["semeval2014"], "categories": folders["mams"], "terms": folders["mams"]}
+
+    def task_of(words: dict):
+        (_, data, _) = arguments_of.parse_arguments(
+            arguments_of.recipe_words({**words, **run.folders_of(words, folders)})
+        )
+        return load_task(data)
+
+    checked, grid = 0, grids.read_grid(grids.STUDY / f"grids/{grid}.yaml")
+    for arguments in grid.runs.values():
+        if not (steps := steps_before(arguments)):
+            continue
+        own = task_of({name: value for name, value in arguments.items() if name != "first"})
+        measured = [text for split in ("validation", "test") for text in own.splits[split]["text"]]
+        for step in steps:
+            before = task_of(step)
+            for task in getattr(before, "tasks", {"": before}).values():
+                assert not any(are_like(list(dict.fromkeys(task.splits["train"]["text"])), measured)), step
+                checked += 1
+    assert checked
 
 
 def test_names_say_what_is_not_as_in_the_budget():
