@@ -172,3 +172,100 @@ class NaiveClassifier:
         exponentials = {j: torch.exp(q @ key[j] / math.sqrt(self.head_size)) for j in keys}
         total = sum(exponentials.values())
         return [exponentials[j] / total if j in keys else 0 * total for j in range(len(key))]
+
+
+class NaiveGuidance(NaiveClassifier):
+    """What the attention of a guided layer gives of one text, around an encoder's own: the values are the encoder's,
+    and so are, of QACG, the softmax weights.
+
+    Args:
+        config: QACGConfig or CGConfig.
+        parameters: of our model without a head, by name.
+        layer: number of the layer.
+    """
+
+    def __init__(self, config, parameters: dict[str, torch.Tensor], layer: int):
+        super().__init__(config, parameters)
+        self.name = f"guidance.{layer}"
+        encoder = config.encoder_config
+        kind = getattr(encoder, "layer_types", [""] * (layer + 1))[layer]
+        self.reach = encoder.sliding_window if kind == "sliding_attention" else math.inf
+        rotary = getattr(encoder, "rope_parameters", None)
+        self.theta = rotary[kind]["rope_theta"] if rotary else None
+
+    def attended(
+        self,
+        context: torch.Tensor,
+        tokens: torch.Tensor,
+        projected: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+        softmax: torch.Tensor,
+        bias: torch.Tensor,
+    ) -> torch.Tensor:
+        """
+        Args:
+            context: its embedding, (H,).
+            tokens: what the layer's projections read, (n, H).
+            projected: queries without positions, keys without positions, values, (n, H) each.
+            softmax: the encoder's own weights, (h, n, n).
+            bias: what the encoder adds to its scores, (h, n, n).
+        Returns:
+            (n, H)
+        """
+        rows, heads = [self.context_matrix(self.name, context, token) for token in tokens], []
+        for number in range(self.num_heads):
+            head = slice(number * self.head_size, (number + 1) * self.head_size)
+            query, key, value = ([token[head] for token in of_all] for of_all in projected)
+            context_query, context_key = (
+                [self.project_context(f"{self.name}.context_{part}", row, head) for row in rows]
+                for part in ("query", "key")
+            )
+            gates = {
+                "query": self.gate_arguments(f"{self.name}.query_gate", query, context_query),
+                "key": self.gate_arguments(f"{self.name}.key_gate", key, context_key),
+            }
+            if self.config.model_type == "qacg":
+                weights = self.around(softmax[number], context_query, context_key, gates)
+            else:
+                weights = self.mixed(bias[number], query, key, context_query, context_key, gates)
+            heads.append(torch.stack([sum(row[j] * value[j] for j in row) for row in weights]))
+        return torch.cat(heads, dim=1)
+
+    def keys(self, i: int, length: int) -> list[int]:
+        """The positions that one looks at."""
+        return [j for j in range(length) if abs(i - j) <= self.reach]
+
+    def around(self, softmax: torch.Tensor, context_query, context_key, gates) -> list[dict[int, torch.Tensor]]:
+        """Equations 4 to 8 in one head, a weight for each key that a query looks at."""
+        config, weights = self.config, []
+        for i in range(len(softmax)):
+            of_query, of_key = (torch.sigmoid(gates[part][i]) for part in ("query", "key"))
+            lam = 1 - (config.query_gate_scale * of_query + config.key_gate_scale * of_key)
+            keys = self.keys(i, len(softmax))
+            quasi = self.quasi_row(context_query[i], context_key, keys)
+            weights.append({j: softmax[i, j] + lam * config.quasi_attention_scale * quasi[j] for j in keys})
+        return weights
+
+    def mixed(
+        self, bias: torch.Tensor, query, key, context_query, context_key, gates
+    ) -> list[dict[int, torch.Tensor]]:
+        """Equations 1 to 3 in one head, as `around`."""
+        lam_q, lam_k = [torch.tanh(x) for x in gates["query"]], [torch.tanh(x) for x in gates["key"]]
+        query = [(1 - lam) * q + lam * c for lam, q, c in zip(lam_q, query, context_query, strict=True)]
+        key = [(1 - lam) * k + lam * c for lam, k, c in zip(lam_k, key, context_key, strict=True)]
+        query, key = ([self.turned(one, i) for i, one in enumerate(of_all)] for of_all in (query, key))
+        weights = []
+        for i, q in enumerate(query):
+            scores = {j: q @ key[j] / math.sqrt(self.head_size) + bias[i, j] for j in self.keys(i, len(key))}
+            total = sum(torch.exp(score) for score in scores.values())
+            weights.append({j: torch.exp(score) / total for j, score in scores.items()})
+        return weights
+
+    def turned(self, vector: torch.Tensor, position: int) -> torch.Tensor:
+        """By a rotary position: pairs of numbers, half the vector apart, as points of a plane."""
+        if self.theta is None:
+            return vector
+        half = len(vector) // 2
+        angles = [position * self.theta ** (-2 * pair / len(vector)) for pair in range(half)]
+        turned = [vector[i] * math.cos(a) - vector[half + i] * math.sin(a) for i, a in enumerate(angles)]
+        turned += [vector[half + i] * math.cos(a) + vector[i] * math.sin(a) for i, a in enumerate(angles)]
+        return torch.stack(turned)

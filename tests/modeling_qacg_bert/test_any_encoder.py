@@ -1,6 +1,7 @@
 """QACG and CG around any encoder: on BERT the older models, elsewhere the encoder's own where guidance is off."""
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,7 @@ from modeling_qacg_bert import (
     QACGForSequenceClassification,
     QACGModel,
 )
-from modeling_qacg_bert.encoders_qacg import PREFIX, RUNNERS
+from modeling_qacg_bert.encoders_qacg import PREFIX, RUNNERS, layers_of
 
 SIZES = {
     "vocab_size": 60,
@@ -461,3 +462,87 @@ def test_answers_are_explained_by_attention(encoder, tiny_bert: Path):
         assert torch.tensor(word["attention"]).shape == torch.tensor(word["quasi_term"]).shape == (3, 4)
         assert not any(word["quasi_term"][0])  # in the layer that contexts share
         assert all(word["quasi_term"][1])
+
+
+LOCAL = copy.deepcopy(ENCODERS["modernbert"])
+LOCAL.num_hidden_layers, LOCAL.layer_types = 2, ["full_attention", "sliding_attention"]
+KINDS = {**ENCODERS, "modernbert-local": LOCAL}
+PROJECTIONS = {  # of a layer's queries, keys, values and of what was attended
+    "distilbert": [f"attention.{name}_lin" for name in ("q", "k", "v", "out")],
+    "modernbert": ["attn.Wqkv"] * 3 + ["attn.Wo"],
+    "mpnet": [f"attention.attn.{name}" for name in "qkvo"],
+    "deberta-v2": [*(f"attention.self.{name}_proj" for name in ("query", "key", "value")), "attention.output.dense"],
+}
+OF_BERT = [*(f"attention.self.{name}" for name in ("query", "key", "value")), "attention.output.dense"]
+
+
+def in_last_layer(encoder: torch.nn.Module) -> list[torch.nn.Module]:
+    """The modules of `PROJECTIONS`."""
+    names = PROJECTIONS.get(encoder.config.model_type, OF_BERT)
+    return [layers_of(encoder)[-1].get_submodule(name) for name in names]
+
+
+def seen(module: torch.nn.Module, call: Callable) -> tuple[torch.Tensor, torch.Tensor]:
+    """What a module reads and gives of the first text in a call."""
+    kept = []
+    hook = module.register_forward_hook(lambda module, args, output: kept.append((args[0][0], output[0])))
+    call()
+    hook.remove()
+    return kept[0]
+
+
+def check_by_loops(naive, model_class: type, encoder: PreTrainedConfig, **fields):
+    """What the last layer's output projection reads, and gradients: layers below are the encoder's own."""
+    model = make(model_class, copy.deepcopy(encoder), num_context_layers=1, **fields)
+    own = AutoModel.from_config(copy.deepcopy(encoder), attn_implementation="eager").double().eval()
+    own.load_state_dict(model.encoder.state_dict())
+    ids = torch.randint(5, 60, (1, 11), generator=torch.Generator().manual_seed(2))
+    with torch.no_grad():
+        softmax = own(ids, output_attentions=True).attentions[-1][0]
+        found = [seen(module, lambda: own(ids)) for module in in_last_layer(own)[:3]]
+        tokens, projected = found[0][0], [output for _, output in found]
+        if encoder.model_type == "modernbert":
+            projected = projected[0].chunk(3, dim=-1)
+        is_mpnet = encoder.model_type == "mpnet"
+        bias = own.encoder.compute_position_bias(tokens[None])[0] if is_mpnet else torch.zeros_like(softmax)
+    by_loops = naive.NaiveGuidance(model.config, dict(model.named_parameters()), encoder.num_hidden_layers - 1)
+
+    def attended() -> torch.Tensor:
+        return seen(in_last_layer(model.encoder)[3], lambda: model(ids, context_ids=torch.tensor([3])))[0]
+
+    def expected() -> torch.Tensor:
+        return by_loops.attended(model.context_embeddings.weight[3], tokens, projected, softmax, bias)
+
+    outputs, gradients = [], []
+    for compute in (attended, expected):
+        model.zero_grad()
+        outputs.append(compute())
+        (outputs[-1] * torch.linspace(-1, 1, outputs[-1].numel(), dtype=torch.double).view(11, -1)).sum().backward()
+        learned = {name: one.grad for name, one in model.named_parameters() if not name.startswith("encoder.")}
+        gradients.append({name: grad.clone() for name, grad in learned.items() if grad is not None})
+    # ModernBERT computes its softmax and its rotations in float32.
+    close = {"rtol": 1e-4, "atol": 1e-5} if encoder.model_type == "modernbert" else {"rtol": 1e-8, "atol": 1e-10}
+    torch.testing.assert_close(*outputs, **close)
+    assert gradients[0].keys() == gradients[1].keys() >= {"context_embeddings.weight"}
+    for name, gradient in gradients[1].items():
+        assert gradient.abs().max() > 0, name
+        torch.testing.assert_close(gradients[0][name], gradient, **close, msg=lambda m, n=name: f"{n}: {m}")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in LIKE_OTHERS else []) for name in KINDS]
+)
+def test_quasi_attention_by_loops(naive, name: str):
+    check_by_loops(naive, QACGModel, KINDS[name], quasi_attention_scale=0.7, key_gate_scale=0.4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["centred", "normalised", "softmax"])
+@pytest.mark.parametrize("name", ["modernbert-local", "mpnet"])
+def test_other_forms_by_loops(naive, name: str, form: str):
+    check_by_loops(naive, QACGModel, KINDS[name], quasi_form=form, context_projection="hidden", gate_bias=True)
+
+
+@pytest.mark.parametrize("name", ["roberta", "modernbert", "modernbert-local", "mpnet"])
+def test_mixed_queries_and_keys_by_loops(naive, name: str):
+    check_by_loops(naive, CGModel, KINDS[name])
