@@ -118,7 +118,10 @@ def facts_of_run(checkpoint: Path) -> dict | None:
         "calibration": [(kind, cell(before[kind]), cell(after[kind])) for kind in before],
         "helped": None not in (before[first], after[first]) and after[first] < before[first],
         "data": "; ".join(names),
-        "before": ", then ".join("; ".join(some) for some in names_before),
+        "before": ", then ".join(
+            ("restoring noisy texts like those of " if "noise" in one else "") + "; ".join(some)
+            for one, some in zip(reversed(earlier), names_before, strict=True)
+        ),
         "dataset": recipe["dataset"],
         "data_config": arguments.get("data_config"),
         "language": language,

@@ -97,11 +97,10 @@ class AspectOpinionPipeline(Pipeline):
         self._batch_size = BATCH_SIZE if self._batch_size is None else self._batch_size
         config = self.model.config
         positions = getattr(config.get_text_config(encoder=True), "max_position_embeddings", None) or MOST_TOKENS
+        # RoBERTa's begin behind that of padding, which its embeddings know.
         embeddings = (one for name, one in self.model.named_modules() if name.endswith("position_embeddings"))
         paddings = (getattr(one, "padding_idx", None) for one in embeddings)
-        taken = max(
-            (padding + 1 for padding in paddings if padding is not None), default=0
-        )  # RoBERTa's, before a text
+        taken = max((padding + 1 for padding in paddings if padding is not None), default=0)
         self._max_length = min(positions - taken, self.tokenizer.model_max_length, MOST_TOKENS)
         # As in training: encoders count positions from the left, and a long text loses its end.
         self.tokenizer.padding_side = self.tokenizer.truncation_side = "right"

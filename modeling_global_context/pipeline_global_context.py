@@ -141,11 +141,10 @@ class AspectTermSentimentPipeline(Pipeline):
         self._label_ids = {label: number for number, label in enumerate(config.labels)}
         self._types = list(dict.fromkeys(split_tag(label)[1] for label in config.labels if split_tag(label)[1]))
         positions = getattr(config.get_text_config(), "max_position_embeddings", None) or MOST_TOKENS
+        # RoBERTa's begin behind that of padding, which its embeddings know.
         embeddings = (one for name, one in self.model.named_modules() if name.endswith("position_embeddings"))
         paddings = (getattr(one, "padding_idx", None) for one in embeddings)
-        taken = max(
-            (padding + 1 for padding in paddings if padding is not None), default=0
-        )  # RoBERTa's, before a text
+        taken = max((padding + 1 for padding in paddings if padding is not None), default=0)
         self._max_length = min(positions - taken, self.tokenizer.model_max_length, MOST_TOKENS)
         self.model.eval()
 

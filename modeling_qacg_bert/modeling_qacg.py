@@ -207,6 +207,7 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
             """Of a layer: of each text and context, (B·K, ...) -> (B, K, ...), or, if it is shared, of each text."""
             if number >= num_shared:
                 return states.unflatten(0, texts_and_contexts)
+            # Of what the first guided layer reads Transformers records the rows of contexts, which are all the same.
             return states if states.shape[0] == batch_size else states[::num_contexts]
 
         inputs = {

@@ -76,7 +76,10 @@ class Contexts:
                 raise ValueError(f"{field} {wrong[0]!r}: give words")
             new.append(tuple(dict.fromkeys([*known, *names])))
         # What has targets is asked without one as the context that has none.
-        return replace(self, targets=() if new[0] == (NO_TARGET,) else new[0], aspects=new[1])
+        targets = () if new[0] == (NO_TARGET,) else new[0]
+        # Only with a target of its training others change places.
+        is_symmetric = self.symmetric_targets and bool(self.targets)
+        return replace(self, targets=targets, aspects=new[1], symmetric_targets=is_symmetric)
 
     def knows(self, aspect: str) -> bool | None:
         """Whether the model's training asked about an aspect, by the words that it reads and their case aside; None of
@@ -135,8 +138,9 @@ class Contexts:
 
     def _is_read_as_first(self, target: str | None) -> bool:
         # Words of a text, which an open model may be asked about, say what they are: another's name would hide it.
-        is_name = not self.is_open or (self.targets and PLACEHOLDER.fullmatch(target or ""))
-        return bool(self.symmetric_targets and target and is_name)
+        if not (self.symmetric_targets and self.targets and target):
+            return False
+        return not self.is_open or bool(PLACEHOLDER.fullmatch(target))
 
     def in_text(self, text: str) -> list[tuple[str, str]]:
         """The contexts that a text can be asked about: the pairs whose target occurs in it; all, without targets."""

@@ -65,9 +65,9 @@ def question_of(
     if names is not None and name in names.targets:
         target, text = names.targets[name], names.text_about(name, text)
     contexts.including([target], [aspect]).id(target, aspect)  # for what it raises
-    if contexts.is_open and not is_readable(target + written_aspect(aspect)):
-        raise ValueError("its target and aspect are empty: a question needs one of them, in words")
     if contexts.is_open:
+        if not is_readable(target + written_aspect(aspect)):
+            raise ValueError("its target and aspect are empty: a question needs one of them, in words")
         check_vocabulary([aspect], tokenizer)
     return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
 

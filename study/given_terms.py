@@ -76,9 +76,9 @@ def main(arguments: GivenTermsArguments):
         size = {"parameters": parameters(read), "megabytes": megabytes(run.seeds[seed])}
         return {"seed": seed, "test": task.score("test", log_probabilities, BOOTSTRAP), "size": size}
 
-    described = {"task": "classification", "model_type": run.arguments["model_type"], **of_data, **asdict(arguments)}
+    described = {"task": "classification", "model_type": run.arguments["model_type"], "dataset": DATASET}
+    described |= {**asdict(arguments), "run": str(arguments.run)}
     del described["output_dir"]  # the same answers elsewhere are the same answers
-    described["run"] = str(arguments.run)
     each_seed(arguments, {**described, "data_sha256": digest(task.splits)}, ask)
     summarise_run(arguments.output_dir, task, described, oracle=False)
 

@@ -343,6 +343,9 @@ def test_the_card_of_a_generator_that_was_trained_before(make_generator, facts, 
     assert "without an answer" not in card  # many of these sentences are
     assert "/home/me" not in card
     assert str(first) not in card
+    (first / "arguments.json").write_text(json.dumps({**before, "noise": "choice"}))  # as denoise.py leaves it
+    restored = cards.facts_of_run(tmp_path / "seed-1")["before"]
+    assert restored == "restoring noisy texts like those of MAMS, terms"
 
 
 def test_the_card_of_a_generator_that_is_given_terms(make_generator):
