@@ -1,5 +1,6 @@
 """The seven subtasks of Yan et al. (2021) as rows: what is given of a sentence, and which tuples are to be found."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -45,7 +46,8 @@ def subtask_rows(sentences: Iterable[Mapping[str, Any]], subtask: str) -> list[d
 
     One row for each sentence; of alsc and aoe one for each distinct target, which is given, and none for a sentence
     without. A row has the tuples that state all fields of the subtask, reduced to these and each once, in the order of
-    the source; the list may be empty. alsc has neither rows of the label conflict nor of targets without a label.
+    the source; the list may be empty. alsc has no rows of targets without a label, nor of the label conflict, which a
+    warning counts.
 
     Args:
         sentences: dicts with id, text, words, offsets and tuples, see `sentences_of`.
@@ -61,13 +63,15 @@ def subtask_rows(sentences: Iterable[Mapping[str, Any]], subtask: str) -> list[d
     if subtask not in SUBTASKS:
         raise ValueError(f"subtask={subtask!r}: choose one of {', '.join(SUBTASKS)}")
     given, found = SUBTASKS[subtask]
-    rows, num_tuples, num_usable = [], 0, 0
+    rows, num_tuples, num_usable, num_conflicts = [], 0, 0, 0
     for sentence in sentences:
         usable = [fields for fields in sentence["tuples"] if all(fields.get(name) for name in (*given, *found))]
         num_tuples += len(sentence["tuples"])
         num_usable += len(usable)
         if subtask == "alsc":
-            usable = [fields for fields in usable if fields["label"] != "conflict"]
+            without_conflict = [fields for fields in usable if fields["label"] != "conflict"]
+            num_conflicts += len(usable) - len(without_conflict)
+            usable = without_conflict
         tuples_of: dict[Any, list[dict]] = {} if given else {None: []}
         for fields in usable:
             target = fields["target"] if given else None
@@ -80,5 +84,9 @@ def subtask_rows(sentences: Iterable[Mapping[str, Any]], subtask: str) -> list[d
         raise ValueError(
             f"subtask={subtask!r}: none of {num_tuples} tuples states {fields}; choose a subtask that the data is "
             "annotated for"
+        )
+    if num_conflicts:
+        warnings.warn(
+            f"alsc: {num_conflicts} of {num_usable} targets have the label conflict and are left out", stacklevel=2
         )
     return rows
