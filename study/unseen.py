@@ -15,16 +15,13 @@ from functools import partial
 from operator import sub, truediv
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-import torch
-from transformers import AutoModel, AutoTokenizer
 
 from absa.commands import parse
 from absa.metrics.ratios import roc_auc
-from absa.packages import resolve_backbone
 from absa.tasks.base import Rows
 from absa.tasks.classification import Classification
+from absa.tasks.similar import embedded
 from absa.training.arguments import parse_arguments, recipe_words
 from grids import Grid, read_grid
 from modeling_qacg_bert import written_aspect, written_text
@@ -33,7 +30,6 @@ from results import GridAndDataArguments, add_found, answers_in, look_at_trained
 SCORES = ("aspect_auc", "sentiment_accuracy")
 CLOSED = "closed"
 SIMILARITY = "similarity of sentence embeddings"
-BATCH_SIZE = 64
 
 
 def figures(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -112,20 +108,6 @@ def by_seed(own: Mapping, other: Mapping, aspect: str, compare: Callable) -> dic
     return {name: [compare(own[seed][aspect][name], other[seed][aspect][name]) for seed in seeds] for name in SCORES}
 
 
-@torch.no_grad()
-def embedded(backbone: str, texts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Unit vectors of a sentence encoder: of each distinct text the mean of its last states."""
-    model, tokenizer = AutoModel.from_pretrained(backbone).eval(), AutoTokenizer.from_pretrained(backbone)
-    found, distinct = {}, sorted(set(texts), key=len)
-    for start in range(0, len(distinct), BATCH_SIZE):
-        batch = distinct[start : start + BATCH_SIZE]
-        inputs = tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
-        mask = inputs["attention_mask"][..., None]
-        mean = (model(**inputs).last_hidden_state * mask).sum(1) / mask.sum(1)
-        found |= dict(zip(batch, torch.nn.functional.normalize(mean, dim=-1).numpy(), strict=True))
-    return found
-
-
 def similarities(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str, dict[str, float]]:
     """The figures of similarities in place of probabilities. Labels but positive and negative are never said."""
     texts, names = list(map(written_text, rows["text"])), list(map(written_aspect, rows["aspect"]))
@@ -145,7 +127,7 @@ def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, 
     data_dirs = {} if data_dir is None else {"data_dir": data_dir}
     model, data, _ = parse_arguments(recipe_words({**run, **data_dirs}))
     task = Classification.load(data)
-    return similarities(task.splits["test"], task.label_names, resolve_backbone(model.model_name_or_path))
+    return similarities(task.splits["test"], task.label_names, model.model_name_or_path)
 
 
 def main(arguments: GridAndDataArguments):
