@@ -153,13 +153,18 @@ def encode_contexts(
         tokenizer: of the model.
         contexts: what the ids are of.
         context_ids: any number of them, of which some may be the same.
-        max_length: the most tokens of a context, which loses its end where it is longer.
+        max_length: the most tokens of a context.
     Raises:
-        ValueError: if a context has neither target nor aspect.
+        ValueError: if a context has neither target nor aspect, or more tokens.
     """
     distinct = list(dict.fromkeys(context_ids))
     sentences = [contexts.auxiliary_sentence(*contexts.pair(context_id)) for context_id in distinct]
     if not all(map(is_readable, sentences)):
         raise ValueError("a question has neither target nor aspect: give one of them, in words")
-    encoded = tokenizer(sentences, truncation=True, max_length=max_length) if sentences else {"input_ids": []}
-    return dict(zip(distinct, encoded["input_ids"], strict=True))
+    encoded = tokenizer(sentences, verbose=False)["input_ids"] if sentences else []
+    for sentence, tokens in zip(sentences, encoded, strict=True):
+        if len(tokens) > max_length:
+            raise ValueError(
+                f"{shorten(repr(sentence))} has {len(tokens)} tokens, but {max_length=}: ask in fewer words"
+            )
+    return dict(zip(distinct, encoded, strict=True))

@@ -181,7 +181,8 @@ def test_contexts_are_encoded_once(tiny_bert):
         price: "[CLS] location - 1 - price [SEP]",
         transit: "[CLS] location - 2 - transit location [SEP]",
     }
-    assert len(encode_contexts(tokenizer, contexts, [transit], max_length=4)[transit]) == 4
+    with pytest.raises(ValueError, match=r"transit.* tokens, but max_length=4: ask in fewer words"):
+        encode_contexts(tokenizer, contexts, [transit], max_length=4)
     assert encode_contexts(tokenizer, contexts, []) == {}
     nothing = OPEN.including([""], [""])
     with pytest.raises(ValueError, match="neither target nor aspect"):
