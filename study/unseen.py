@@ -3,8 +3,9 @@
     python study/unseen.py study/grids/unseen_sentihood.yaml --data_dir DIR
 
 For each aspect of the test split: the ROC-AUC of P(the aspect is there), and of the rows that have it the share whose
-sentiment is right. Beside the grid's models stands what needs no training: how like a text and the aspect's name are
-to a sentence encoder (aspect), and whether the text is more like "good NAME" or "bad NAME" (sentiment).
+sentiment is right. Beside the grid's models stands what needs no training: how like the aspect's name a sentence
+encoder finds the text and its nearest word (aspect), and whether the text is more like "good NAME" or "bad NAME"
+(sentiment).
 
 The goal, on the aspect that was left out: at least 85 % of what the closed model has, which has seen it, and more than
 BERT-pair has, from which it was left out too.
@@ -21,10 +22,10 @@ from absa.commands import parse
 from absa.metrics.ratios import roc_auc
 from absa.tasks.base import Rows
 from absa.tasks.classification import Classification
-from absa.tasks.similar import embedded
+from absa.tasks.similar import embedded, similarities
 from absa.training.arguments import parse_arguments, recipe_words
 from grids import Grid, read_grid
-from modeling_qacg_bert import written_aspect, written_text
+from modeling_qacg_bert import written_aspect
 from results import GridAndDataArguments, add_found, answers_in, look_at_trained
 
 SCORES = ("aspect_auc", "sentiment_accuracy")
@@ -108,17 +109,19 @@ def by_seed(own: Mapping, other: Mapping, aspect: str, compare: Callable) -> dic
     return {name: [compare(own[seed][aspect][name], other[seed][aspect][name]) for seed in seeds] for name in SCORES}
 
 
-def similarities(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str, dict[str, float]]:
+def by_similarity(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str, dict[str, float]]:
     """The figures of similarities in place of probabilities. Labels but positive and negative are never said."""
-    texts, names = list(map(written_text, rows["text"])), list(map(written_aspect, rows["aspect"]))
-    forms = {"none": "{}", "positive": "good {}", "negative": "bad {}"}
-    asked = {label: [form.format(name) for name in names] for label, form in forms.items()}
-    vectors = embedded(backbone, [*texts, *asked["none"], *asked["positive"], *asked["negative"]])
-    scores = {f"p_{label}": [-1.0] * len(texts) for label in labels}
-    for label, questions in asked.items():
-        sign = -1 if label == "none" else 1  # a low p_none says that the aspect is there
-        pairs = zip(texts, questions, strict=True)
-        scores[f"p_{label}"] = [sign * float(vectors[text] @ vectors[question]) for text, question in pairs]
+    texts, aspects = sorted(set(rows["text"])), {aspect: written_aspect(aspect) for aspect in set(rows["aspect"])}
+    is_like = pd.DataFrame(similarities(texts, list(aspects.values()), backbone), texts, list(aspects))
+    forms = {"positive": "good {}", "negative": "bad {}"}
+    vectors = embedded(
+        backbone, [*texts, *(form.format(name) for form in forms.values() for name in aspects.values())]
+    )
+    scores = {f"p_{label}": [-1.0] * len(rows["text"]) for label in labels}
+    pairs = list(zip(rows["text"], rows["aspect"], strict=True))
+    scores["p_none"] = [-is_like.at[pair] for pair in pairs]
+    for label, form in forms.items():
+        scores[f"p_{label}"] = [float(vectors[text] @ vectors[form.format(aspects[of])]) for text, of in pairs]
     return figures(pd.DataFrame({"aspect": rows["aspect"], "label": rows["label"], **scores}))
 
 
@@ -127,7 +130,7 @@ def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, 
     data_dirs = {} if data_dir is None else {"data_dir": data_dir}
     model, data, _ = parse_arguments(recipe_words({**run, **data_dirs}))
     task = Classification.load(data)
-    return similarities(task.splits["test"], task.label_names, model.model_name_or_path)
+    return by_similarity(task.splits["test"], task.label_names, model.model_name_or_path)
 
 
 def main(arguments: GridAndDataArguments):

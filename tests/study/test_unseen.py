@@ -62,5 +62,5 @@ def test_what_needs_no_training(tiny_bert: Path):
         "aspect": ["price"] * 4,
         "label": ["positive", "positive", "negative", "none"],
     }
-    found = unseen.similarities(rows, ["none", "positive", "negative"], str(tiny_bert))
+    found = unseen.by_similarity(rows, ["none", "positive", "negative"], str(tiny_bert))
     assert found["price"]["aspect_auc"] > 0.6
