@@ -70,6 +70,10 @@ class ContextFields:
             What the logits are divided by before the softmax, so that a probability is the share of right answers
             (Guo et al., ICML 2017). Fitted on the validation split after training; the pipeline applies it, the model
             does not: no label changes by it.
+        likeness_calibration (`list[float]`, *optional*):
+            Slope and intercept of the log-odds that a text speaks of an aspect, by how like it its nearest word is.
+            Fitted on the validation split after training with `context_source="text"`; the pipeline answers by it
+            whether a text speaks of an aspect that was in no training. None to leave that to the model.
 
     """
 
@@ -86,6 +90,7 @@ class ContextFields:
     context_initializer_range: float | int = 1e-3
     gate_initializer_range: float | int | None = None
     calibration_temperature: float | int = 1.0
+    likeness_calibration: list[float] | None = None
 
     def __post_init__(self, **kwargs):
         if self.num_contexts is None:
@@ -145,6 +150,11 @@ class ContextFields:
         """Logits are divided by it."""
         if not 0 < self.calibration_temperature < float("inf"):
             raise ValueError(f"calibration_temperature={self.calibration_temperature}: a finite number above 0")
+
+    def validate_likeness_calibration(self):
+        """A line."""
+        if self.likeness_calibration is not None and len(self.likeness_calibration) != 2:
+            raise ValueError(f"likeness_calibration={self.likeness_calibration}: a slope and an intercept, or None")
 
 
 @strict

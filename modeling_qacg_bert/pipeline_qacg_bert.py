@@ -13,6 +13,7 @@ from transformers.utils import logging
 from .configuration_qacg_bert import positions_of
 from .contexts_qacg_bert import vectors_of
 from .encoding_qacg_bert import TOKENS, encode, encode_together
+from .likeness_qacg_bert import by_likeness
 from .names_qacg_bert import OwnNames
 from .processing_qacg_bert import NO_ASPECT, NO_TARGET, Contexts, is_readable, is_within, occurrence
 from .questions_qacg_bert import (
@@ -317,6 +318,11 @@ class AspectSentimentPipeline(Pipeline):
                 "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "
                 "dtype=torch.float32, or another"
             )
+        trained = Contexts.from_config(config)
+        unknown = [number for number, aspect in enumerate(asked[2]) if trained.knows(aspect) is False]
+        if unknown and getattr(config, "likeness_calibration", None) is not None:
+            pairs = ([column[number] for number in unknown] for column in (asked[0], asked[2]))
+            logits[unknown] = by_likeness(self.model, self.tokenizer, *pairs, logits[unknown], self._none_label)
         return self.postprocess({"questions": questions, "logits": logits, "read": read}, **of_answers)
 
     def _encode(self, contexts: Contexts, *asked: list[str]) -> tuple[dict[str, list], list[list[int]]]:

@@ -12,7 +12,7 @@ from absa.comparison.scores import differences, table
 from absa.training.results import mean_and_std, percent
 from grids import Grid, run_name
 from results import read_analysis
-from unseen import SCORES, goals, left_out
+from unseen import BY_LIKENESS, SCORES, goals, left_out
 
 Results = Mapping[tuple[str, int], Mapping]  # as `read_results` gives them
 MAIN_SCORES = {  # by `Grid.scored_as`
@@ -324,12 +324,10 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     """
     rows, heading = [], f"{grid.title}, %: aspect AUC, sentiment accuracy"
     for label, seeds in analysis.items():
-        is_trained = label in grid.runs
-        unseen = left_out(grid.runs[label]) if is_trained else None
-        row = {
-            heading: label,
-            "seeds": str(len(seeds) if is_trained else ""),
-        }
+        is_trained = label.removesuffix(BY_LIKENESS) in grid.runs
+        unseen = left_out(grid.runs[label.removesuffix(BY_LIKENESS)]) if is_trained else None
+        every = next(iter(next(iter(analysis.values())).values()))
+        row = {heading: label, "seeds": str(len(seeds) if is_trained else ""), **dict.fromkeys(every, "")}
         for aspect in next(iter(seeds.values())):
             cell = ", ".join(percent([found[aspect][name] for found in seeds.values()]) for name in SCORES)
             row[aspect] = f"[{cell}]" if is_trained and aspect != unseen else cell

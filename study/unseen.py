@@ -11,26 +11,34 @@ The goal, on the aspect that was left out: at least 85 % of what the closed mode
 BERT-pair has, from which it was left out too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import sub, truediv
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+import torch
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from absa.commands import parse
 from absa.metrics.ratios import roc_auc
+from absa.packages import resolve_backbone
 from absa.tasks.base import Rows
 from absa.tasks.classification import Classification
-from absa.tasks.similar import embedded, similarities
 from absa.training.arguments import parse_arguments, recipe_words
-from grids import Grid, read_grid
+from grids import Grid, read_grid, run_name
 from modeling_qacg_bert import written_aspect
+from modeling_qacg_bert.likeness_qacg_bert import by_likeness
 from results import GridAndDataArguments, add_found, answers_in, look_at_trained
 
 SCORES = ("aspect_auc", "sentiment_accuracy")
 CLOSED = "closed"
 SIMILARITY = "similarity of sentence embeddings"
+BY_LIKENESS = ", by likeness"
+WORD = re.compile(r"\b[^\W\d_]{3,}\b")
+BATCH_SIZE = 64
 
 
 def figures(rows: pd.DataFrame) -> dict[str, dict[str, float]]:
@@ -73,6 +81,33 @@ def of_checkpoint(checkpoint: Path, dataset: str) -> dict[str, dict]:
     return {aspect: {**of_aspect, "taken_for": taken[aspect]} for aspect, of_aspect in figures(rows).items()}
 
 
+def by_likeness_of(checkpoint: Path, run: Mapping, data_dir: str | None) -> dict[str, dict[str, float]]:
+    """{aspect that was left out: its figures, where likeness decides as in the pipeline whether it is there}.
+
+    Beside `figures` the precision and recall of its presence, at a probability of a half; nothing of models to which
+    likeness is nothing.
+    """
+    task, aspect = task_of(run, data_dir), left_out(run)
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    if not (calibration := task.calibrate_unknown(model, tokenizer).get("likeness_calibration")):
+        return {}
+    model.config.likeness_calibration = calibration
+    rows = pd.read_parquet(checkpoint / "test_probabilities.parquet")
+    rows = rows[rows["aspect"] == aspect]
+    columns = [f"p_{model.config.id2label[number]}" for number in range(model.config.num_labels)]
+    logits = torch.tensor(rows[columns].to_numpy(np.float64)).log()
+    asked = rows["text"].tolist(), rows["aspect"].tolist()
+    answered = by_likeness(model, tokenizer, *asked, logits, task.none_label)
+    calibrated = (answered / model.config.calibration_temperature).softmax(-1)
+    # Rounded, since all targets of a text are as likely, and for AUC that is a tie.
+    rows = rows.assign(**dict(zip(columns, calibrated.T.numpy().round(5), strict=True)))
+    is_there, is_found = rows["label"] != "none", rows["p_none"] < 0.5
+    right = float((is_there & is_found).sum())
+    found = {"precision": right / max(1, is_found.sum()), "recall": right / is_there.sum()}
+    return {aspect: {**figures(rows)[aspect], **found}}
+
+
 def left_out(run: Mapping) -> str | None:
     """The aspect that is left out of a run, or of its data set's entry in a mixture; None of one that has seen all."""
     own = next((entry for entry in run.get("mixture", ()) if entry["dataset"] == run["dataset"]), run)
@@ -93,7 +128,7 @@ def goals(grid: Grid, found: Mapping[str, Mapping]) -> dict[str, dict[str, dict[
     pairs, closed = {}, found.get(CLOSED, {})
     for label, run in grid.runs.items():
         if aspect := left_out(run):
-            pairs.setdefault(aspect, []).append(found.get(label, {}))
+            pairs.setdefault(aspect, []).append(found.get(label + BY_LIKENESS) or found.get(label, {}))
     return {
         aspect: {
             "share": by_seed(own, closed, aspect, truediv),
@@ -107,6 +142,35 @@ def by_seed(own: Mapping, other: Mapping, aspect: str, compare: Callable) -> dic
     """One run compared with another about an aspect: {score: [a figure for each seed that both have]}."""
     seeds = [seed for seed in own if seed in other]
     return {name: [compare(own[seed][aspect][name], other[seed][aspect][name]) for seed in seeds] for name in SCORES}
+
+
+@torch.no_grad()
+def embedded(backbone: str, texts: Iterable[str]) -> dict[str, np.ndarray]:
+    """Unit vectors of a sentence encoder: of each distinct text the mean of its last states."""
+    folder = resolve_backbone(backbone)
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    found, distinct = {}, sorted(set(texts), key=len)
+    for start in range(0, len(distinct), BATCH_SIZE):
+        batch = distinct[start : start + BATCH_SIZE]
+        inputs = tokenizer(batch, padding=True, truncation=True, return_tensors="pt")
+        mask = inputs["attention_mask"][..., None]
+        mean = (model(**inputs).last_hidden_state * mask).sum(1) / mask.sum(1)
+        found |= dict(zip(batch, torch.nn.functional.normalize(mean, dim=-1).numpy(), strict=True))
+    return found
+
+
+def similarities(texts: Sequence[str], names: Sequence[str], backbone: str) -> np.ndarray:
+    """How like texts are to names beside the other texts, (texts, names).
+
+    The sum of two cosines, each standardised over the texts: of the whole text and the name, and of that word of the
+    text which is nearest to it.
+    """
+    words_in = [WORD.findall(text.lower()) or [text] for text in texts]
+    vectors = embedded(backbone, [*texts, *names, *(word for own in words_in for word in own)])
+    asked = np.stack([vectors[name] for name in names])
+    whole = np.stack([vectors[text] for text in texts]) @ asked.T
+    nearest = np.stack([(np.stack([vectors[word] for word in own]) @ asked.T).max(0) for own in words_in])
+    return sum((scores - scores.mean(0)) / scores.std(0) for scores in (whole, nearest))
 
 
 def by_similarity(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str, dict[str, float]]:
@@ -125,16 +189,28 @@ def by_similarity(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str,
     return figures(pd.DataFrame({"aspect": rows["aspect"], "label": rows["label"], **scores}))
 
 
+def task_of(run: Mapping, data_dir: str | None) -> Classification:
+    """The data of a run."""
+    data_dirs = {} if data_dir is None else {"data_dir": data_dir}
+    return Classification.load(parse_arguments(recipe_words({**run, **data_dirs})).data)
+
+
 def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, float]]:
     """What similarity says of the data of a run, by its backbone."""
-    data_dirs = {} if data_dir is None else {"data_dir": data_dir}
-    model, data, _ = parse_arguments(recipe_words({**run, **data_dirs}))
-    task = Classification.load(data)
-    return by_similarity(task.splits["test"], task.label_names, model.model_name_or_path)
+    task = task_of(run, data_dir)
+    return by_similarity(task.splits["test"], task.label_names, run["model_name_or_path"])
 
 
 def main(arguments: GridAndDataArguments):
     grid = read_grid(arguments.grid)
+    for label, run in grid.runs.items():
+        for seed in grid.seeds:
+            checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
+            if not left_out(run) or "mixture" in run or not (checkpoint / "results.json").is_file():
+                continue
+            if found := by_likeness_of(checkpoint, run, arguments.data_dir):
+                print(label + BY_LIKENESS, seed, found)
+                add_found(arguments.results_dir, "unseen", grid, label + BY_LIKENESS, str(seed), found)
     look_at_trained("unseen", arguments, partial(of_checkpoint, dataset=grid.dataset))
     similar = without_training(next(iter(grid.runs.values())), arguments.data_dir)
     print(SIMILARITY, similar)

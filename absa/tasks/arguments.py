@@ -86,7 +86,10 @@ class ClassificationArguments(DataArguments):
     )
     dev_split: str | None = field(
         default=None,
-        metadata={"choices": ["paper", "rows", "sentences", "none"], "help": "Validation rows of aspect_polarity."},
+        metadata={
+            "choices": ["paper", "rows", "sentences", "none"],
+            "help": "Rows of aspect_polarity that are held out for validation (default: paper).",
+        },
     )
     dev_seed: int | None = field(default=None, metadata={"help": "Seed of the choice of rows or sentences."})
     labels: int | None = field(
@@ -95,10 +98,14 @@ class ClassificationArguments(DataArguments):
     )
     data_version: str | None = field(
         default=None,
-        metadata={"choices": ["v1", "v2"], "help": "Training file of semeval2014: 3044 (v1) or 3041 sentences."},
+        metadata={
+            "choices": ["v1", "v2"],
+            "help": "Training file of semeval2014: 3044 (v1, default) or 3041 sentences.",
+        },
     )
     absent_label: str | None = field(
-        default=None, metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."}
+        default=None,
+        metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."},
     )
     metric: str | None = field(
         default=None,
@@ -115,7 +122,8 @@ class ClassificationArguments(DataArguments):
         },
     )
     data_dirs: dict | str | None = field(
-        default=None, metadata={"help": 'Folders of a mixture\'s data sets by name, such as \'{"sentihood": "DIR"}\'.'}
+        default=None,
+        metadata={"help": 'Folders of a mixture\'s data sets by name, such as \'{"sentihood": "DIR"}\'.'},
     )
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
@@ -156,12 +164,6 @@ class ClassificationArguments(DataArguments):
             "rows with the label none (default: 0)."
         },
     )
-    similar_words: int = field(
-        default=0,
-        metadata={
-            "help": "Ask training texts about so many words that they speak of, and so many others (default: 0)."
-        },
-    )
     class_balanced_sampling: bool = field(
         default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
     )
@@ -176,12 +178,11 @@ class ClassificationArguments(DataArguments):
         elif self.data_dirs is not None:
             raise ValueError(f"data_dirs={quoted(self.data_dirs)} without mixture: one data set has --data_dir")
         self.context_source = self.context_source or ("id" if self.mixture is None else "text")
-        for name in ("unseen_aspects", "similar_words"):
-            if (value := getattr(self, name)) and self.context_source != "text":
-                raise ValueError(
-                    f"{name}={quoted(value)} with context_source=id: a row of an embedding is learnt or random; give "
-                    "--context_source text"
-                )
+        if self.unseen_aspects and self.context_source != "text":
+            raise ValueError(
+                f"unseen_aspects={' '.join(self.unseen_aspects)} with context_source=id: a row of an embedding is "
+                "learnt or random; give --context_source text"
+            )
         if self.contexts_together and self.class_balanced_sampling:
             raise ValueError(
                 "class_balanced_sampling=true draws rows, contexts_together=true texts, which have rows of all "

@@ -128,6 +128,10 @@ class Task(ABC):
     def score(self, split: str, answers: Any, bootstrap: int = 0) -> dict[str, float]:
         """Scores of the answers to a split, with 95 % intervals from so many resamples."""
 
+    def calibrate_unknown(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        """Fields of the configuration that say how to answer what was in no training, by the validation split."""
+        return {}
+
     @abstractmethod
     def calibrate(self, answers: Any) -> dict[str, float]:
         """Fields of the configuration that make the answers to the validation split say how sure they are."""

@@ -26,6 +26,7 @@ from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfContexts, CollatorOfTexts
 from absa.tasks.describing import describe, warn_of_one_answer
 from absa.tasks.english import english_words
+from absa.tasks.likeness import calibrate_likeness
 from absa.tasks.rows import (
     PLACES,
     as_strings,
@@ -38,7 +39,6 @@ from absa.tasks.rows import (
     write_probabilities,
 )
 from absa.tasks.scoring import LABELS_AND_SCORERS, MAIN_SCORES, SELECT_BY, metric_of
-from absa.tasks.similar import with_similar_words
 from absa.tasks.targets import contexts_of, encode_split
 from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
@@ -99,10 +99,8 @@ class Classification(Task):
         check_columns(data, arguments, "label")
         metric = metric_of(arguments.dataset, arguments.metric, arguments.unseen_aspects)
         task = make_task(data, metric, **held_out, none_label=arguments.absent_label or "none")
-        names = task.contexts and (*task.contexts.targets, *task.contexts.aspects)
         task = task.without_aspects(arguments.unseen_aspects) if arguments.unseen_aspects else task
-        task = task.with_absent_terms(arguments.absent_terms) if arguments.absent_terms else task
-        return task.with_similar_words(arguments.similar_words, names) if arguments.similar_words else task
+        return task.with_absent_terms(arguments.absent_terms) if arguments.absent_terms else task
 
     def without_aspects(self, unseen: Sequence[str]) -> "Classification":
         """This, but for the rows of some aspects in all splits other than test.
@@ -137,24 +135,6 @@ class Classification(Task):
         label_names = list(dict.fromkeys([none_label, *self.label_names]))
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label, by_aspect=False)
         return replace(self, splits=splits, label_names=label_names, none_label=none_label, scorer=scorer)
-
-    def with_similar_words(self, number: int, names: Sequence[str] | None) -> "Classification":
-        """This with training rows about words that are like texts, see `with_similar_words`.
-
-        Args:
-            names: which the words are not like; None where targets are words of the texts.
-        Raises:
-            ValueError: if aspects have no names, none has a label for its absence, or the number is negative.
-        """
-        if number < 0:
-            raise ValueError(f"similar_words={number}: give a number of words, 0 for none")
-        if names is None or self.none_label is None:
-            raise ValueError(
-                f"similar_words={number} is for data with rows about aspects that a text does not speak of, such as "
-                "sentihood or mams' category_rows: leave it out"
-            )
-        train = with_similar_words(self.splits["train"], number, self.none_label, names)
-        return replace(self, splits={**self.splits, "train": train})
 
     def overview(self) -> str:
         """How often each label stands in each split, how many rows and texts there are, and the targets and aspects.
@@ -325,6 +305,9 @@ class Classification(Task):
     def calibrate(self, answers: np.ndarray) -> dict[str, float]:
         """The temperature that calibrates the model on the validation split, 1 if none helps."""
         return {"calibration_temperature": helpful_temperature(answers, self.gold("validation"))}
+
+    def calibrate_unknown(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return calibrate_likeness(model, tokenizer, [self])
 
     def results(
         self,

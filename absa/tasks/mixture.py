@@ -17,6 +17,7 @@ from absa.models import takes
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import Entries, Rows, Task
 from absa.tasks.classification import Classification, describe
+from absa.tasks.likeness import calibrate_likeness
 from absa.tasks.rows import choose
 from absa.word_vectors import Words
 from datasets_scripts.splits import normalize_text
@@ -215,6 +216,9 @@ class Mixture(Task):
     def calibrate(self, answers: Mapping[str, np.ndarray]) -> dict[str, float]:
         """One temperature, by the validation rows of all data sets, each among its own labels; 1 if none helps."""
         return {"calibration_temperature": helpful_temperature(*self._pooled("validation", answers))}
+
+    def calibrate_unknown(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+        return calibrate_likeness(model, tokenizer, list(self.tasks.values()))
 
     def results(
         self,

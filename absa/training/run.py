@@ -192,7 +192,7 @@ def train_one(
         for split in task.splits
         if split != "train"
     }
-    calibration = task.calibrate(answers["validation"])
+    calibration = {**task.calibrate(answers["validation"]), **task.calibrate_unknown(trainer.model, tokenizer)}
     model.config.update(calibration)
     trainer.save_model(folder)
     return answers, {

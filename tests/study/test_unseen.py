@@ -1,12 +1,17 @@
 """What models say of aspects that they have not seen."""
 
+import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import precision_score, recall_score, roc_auc_score
 
+import absa
 import grids
 import unseen
+from absa.tasks import classification
 
 
 @pytest.mark.parametrize("folder", [".", "sentihood"], ids=["one data set", "of a mixture"])
@@ -64,3 +69,28 @@ def test_what_needs_no_training(tiny_bert: Path):
     }
     found = unseen.by_similarity(rows, ["none", "positive", "negative"], str(tiny_bert))
     assert found["price"]["aspect_auc"] > 0.6
+
+
+def test_likeness_decides_as_in_the_pipeline(recipe, tiny_sentihood, run_here, monkeypatch, tmp_path: Path):
+    asked = {"model_type": "qacg_bert", "context_source": "text", "unseen_aspects": "price", "metric": "absa"}
+    calibration = {"likeness_calibration": [6.0, -3.0]}
+    monkeypatch.setattr(classification, "calibrate_likeness", lambda model, tokenizer, tasks: calibration)
+    words = [f"--{name}={value}" for name, value in asked.items()]
+    run_here("examples/run_absa.py", recipe, *words, "--learning_rate=1e-3", f"--output_dir={tmp_path}")
+    folder = tmp_path / "seed-42"
+    run = {**asked, "dataset": "sentihood", "model_name_or_path": "package:"}
+    assert calibration.items() <= json.loads((folder / "config.json").read_text()).items()
+    (found,) = unseen.by_likeness_of(folder, run, str(tiny_sentihood)).values()
+    pipe = absa.load(str(folder)).pipe
+    rows = pd.read_parquet(folder / "test_probabilities.parquet").query("aspect == 'price'")
+    asked = rows[["text", "target", "aspect"]].to_dict("records")
+    answers = pipe(asked)
+    present = np.array([answer["present"] for answer in answers]).round(5)
+    is_there = (rows["label"] != "none").to_numpy()
+    assert found["aspect_auc"] == pytest.approx(roc_auc_score(is_there, present))
+    assert found["precision"] == pytest.approx(precision_score(is_there, present > 0.5, zero_division=0))
+    assert found["recall"] == pytest.approx(recall_score(is_there, present > 0.5))
+    sentiments = [max(answer["sentiment"], key=answer["sentiment"].get) for answer in answers]
+    right = [said == label for said, label in zip(sentiments, rows["label"], strict=True) if label != "none"]
+    assert found["sentiment_accuracy"] == pytest.approx(np.mean(right))
+    assert {answer["in_training"] for answer in answers} == {False}
