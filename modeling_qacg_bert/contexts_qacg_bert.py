@@ -66,6 +66,10 @@ class ToldContexts:
         """What the encoder, without guidance, makes of the words of contexts: (C, m) -> (C, m, H)"""
         raise NotImplementedError
 
+    def shared_states(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        """What the layers below the guided ones make of texts, all contexts alike: (B, L) -> (B, L, H)"""
+        raise NotImplementedError
+
     def embed_contexts(
         self, context_input_ids: torch.Tensor, context_attention_mask: torch.Tensor | None = None
     ) -> torch.Tensor:
@@ -191,7 +195,7 @@ def with_fixed_contexts(model: PreTrainedModel, tokenizer, aspects: Iterable[str
     Returns:
         A model with `context_source="id"`, in evaluation mode, that answers the same about the targets of the
         configuration and these aspects, without reading their words again: for export, or where every millisecond
-        counts.
+        counts. Its pipeline does not ask `likeness` about any.
     Raises:
         ValueError: if the model knows its contexts by their ids already, there is nothing to ask about, an aspect is
             there twice, or the tokenizer knows no piece of one.

@@ -1,7 +1,7 @@
 """Whether a text speaks of an aspect that was in no training, by how like its words are to the aspect's name.
 
-Asked about such an aspect, a model answers about one of those that it has learnt. Its encoder, without guidance, still
-knows which words are alike. As in ColBERT (Khattab & Zaharia, SIGIR 2020) the nearest token of a text counts.
+Asked about such an aspect, a model answers about one of those that it has learnt. Its layers below the guided ones
+still know which words are alike. As in ColBERT (Khattab & Zaharia, SIGIR 2020) the nearest token of a text counts.
 
 Shapes: N questions, A aspects, L tokens of a text, H hidden size.
 """
@@ -28,8 +28,8 @@ def likeness(model: PreTrainedModel, tokenizer, texts: Sequence[str], aspects: S
         texts, aspects: of each question. What a text calls targets of the training (LOCATION1) is not read: any text
             may have these.
     Returns:
-        The highest cosine of the state of a token of the text and the mean of those of the aspect, as the encoder
-        makes them without guidance, (N,) on the CPU.
+        The highest cosine of the state of a token of the text and the mean of those of the aspect, as the layers below
+        the guided ones make them, (N,) on the CPU.
     """
     contexts = Contexts.from_config(model.config)
     read = {text: written_text(_without(contexts.targets, text)) for text in texts}
@@ -81,7 +81,7 @@ def _states(model: PreTrainedModel, tokenizer, texts: Iterable[str]) -> Iterator
         batch = distinct[start : start + TEXTS_A_BATCH]
         inputs = tokenizer(batch, truncation=True, max_length=max_length, return_special_tokens_mask=True)
         inputs = tokenizer.pad(inputs, padding_side="right", return_tensors="pt").to(model.device)
-        states = model.base_model.states_of_contexts(inputs["input_ids"], inputs["attention_mask"]).float()
+        states = model.base_model.shared_states(inputs["input_ids"], inputs["attention_mask"]).float()
         is_word = inputs["attention_mask"].bool() & ~inputs["special_tokens_mask"].bool()
         for text, own, words in zip(batch, states, is_word, strict=True):
             yield text, own[words]

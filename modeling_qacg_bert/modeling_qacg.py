@@ -165,6 +165,10 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
     def states_of_contexts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
         return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
 
+    def shared_states(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+        outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True)
+        return outputs.hidden_states[self.config.num_shared_layers]
+
     @can_return_tuple
     def forward(
         self,

@@ -25,10 +25,15 @@ TEXTS = ["LOCATION1 is safe", "the fish is dear", "far near LOCATION2 and nice",
 def pipe(request, tiny_bert) -> AspectSentimentPipeline:
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(tiny_bert, padding_side="left")
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
+    sizes = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 48}
     sizes |= {"vocab_size": len(tokenizer), "max_position_embeddings": 64, "initializer_range": 0.2}
     fields = {**NAMES, "context_source": "text", "id2label": LABELS, "likeness_calibration": [6.0, -3.0]}
-    fields |= {"calibration_temperature": 1.5, "auxiliary_sentence": False, "context_initializer_range": 0.2}
+    fields |= {
+        "calibration_temperature": 1.5,
+        "auxiliary_sentence": False,
+        "num_context_layers": 2,
+        "context_initializer_range": 0.2,
+    }
     if request.param == "on_bert":
         model = QACGBertForSequenceClassification(QACGBertConfig(**sizes, **fields))
     else:
@@ -41,7 +46,10 @@ def naive(pipe: AspectSentimentPipeline, text: str, aspect: str) -> float:
 
     def states(words: str) -> torch.Tensor:
         ids = pipe.tokenizer(words, return_tensors="pt")["input_ids"]
-        return pipe.model.base_model.states_of_contexts(ids, None)[0, 1:-1]
+        model = pipe.model.base_model
+        if hasattr(model, "embeddings"):
+            return model.encoder.layer[0](model.embeddings(input_ids=ids), None, None, False, False)[0][0, 1:-1]
+        return model.encoder(ids, output_hidden_states=True).hidden_states[1][0, 1:-1]
 
     with torch.no_grad():
         of_name = states(aspect.replace("-", " ")).mean(0)
