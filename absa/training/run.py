@@ -192,7 +192,9 @@ def train_one(
         for split in task.splits
         if split != "train"
     }
-    calibration = {**task.calibrate(answers["validation"]), **task.calibrate_unknown(trainer.model, tokenizer)}
+    calibration = task.calibrate(answers["validation"])
+    if not trainer.is_fsdp_enabled:  # which gives no process a whole model to ask
+        calibration |= task.calibrate_unknown(trainer.model, tokenizer)
     model.config.update(calibration)
     trainer.save_model(folder)
     return answers, {
