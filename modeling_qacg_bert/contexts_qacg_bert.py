@@ -62,12 +62,10 @@ class ToldContexts:
         else:
             self.context_embeddings = ContextEmbedding(self.config.num_contexts, self.config.hidden_size)
 
-    def states_of_contexts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        """What the encoder, without guidance, makes of the words of contexts: (C, m) -> (C, m, H)"""
-        raise NotImplementedError
-
-    def shared_states(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        """What the layers below the guided ones make of texts, all contexts alike: (B, L) -> (B, L, H)"""
+    def unguided_states(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, num_layers: int | None = None
+    ) -> torch.Tensor:
+        """What the encoder, without guidance, or so many of its lower layers make of words: (C, m) -> (C, m, H)"""
         raise NotImplementedError
 
     def embed_contexts(
@@ -81,7 +79,7 @@ class ToldContexts:
         Returns:
             (C, H)
         """
-        states = self.states_of_contexts(context_input_ids, context_attention_mask)
+        states = self.unguided_states(context_input_ids, context_attention_mask)
         return self.context_of_words(states, context_attention_mask)
 
     def contexts_of_texts(

@@ -81,7 +81,8 @@ def _states(model: PreTrainedModel, tokenizer, texts: Iterable[str]) -> Iterator
         batch = distinct[start : start + TEXTS_A_BATCH]
         inputs = tokenizer(batch, truncation=True, max_length=max_length, return_special_tokens_mask=True)
         inputs = tokenizer.pad(inputs, padding_side="right", return_tensors="pt").to(model.device)
-        states = model.base_model.shared_states(inputs["input_ids"], inputs["attention_mask"]).float()
+        tokens = inputs["input_ids"], inputs["attention_mask"]
+        states = model.base_model.unguided_states(*tokens, model.config.num_shared_layers).float()
         is_word = inputs["attention_mask"].bool() & ~inputs["special_tokens_mask"].bool()
         for text, own, words in zip(batch, states, is_word, strict=True):
             yield text, own[words]

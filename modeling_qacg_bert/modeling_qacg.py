@@ -162,12 +162,13 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
     def set_input_embeddings(self, value: nn.Embedding):
         self.encoder.set_input_embeddings(value)
 
-    def states_of_contexts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-
-    def shared_states(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
+    def unguided_states(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, num_layers: int | None = None
+    ) -> torch.Tensor:
+        if num_layers is None:
+            return self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         outputs = self.encoder(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=True)
-        return outputs.hidden_states[self.config.num_shared_layers]
+        return outputs.hidden_states[num_layers]
 
     @can_return_tuple
     def forward(

@@ -95,14 +95,8 @@ class ContextGuidedModel(ToldContexts, ContextGuidedPreTrainedModel):
     def set_input_embeddings(self, value: nn.Embedding):
         self.embeddings.word_embeddings = value
 
-    def states_of_contexts(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        return self._without_guidance(input_ids, attention_mask, self.config.num_hidden_layers)
-
-    def shared_states(self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None) -> torch.Tensor:
-        return self._without_guidance(input_ids, attention_mask, self.config.num_shared_layers)
-
-    def _without_guidance(
-        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, num_layers: int
+    def unguided_states(
+        self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None, num_layers: int | None = None
     ) -> torch.Tensor:
         key_mask = None if attention_mask is None else attention_mask[:, None, None, :].bool()
         states = self.embeddings(input_ids=input_ids)

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from sklearn.metrics import precision_score, recall_score
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 from absa.commands import parse
@@ -102,9 +103,8 @@ def by_likeness_of(checkpoint: Path, run: Mapping, data_dir: str | None) -> dict
     calibrated = (answered / model.config.calibration_temperature).softmax(-1)
     # Rounded, since all targets of a text are as likely, and for AUC that is a tie.
     rows = rows.assign(**dict(zip(columns, calibrated.T.numpy().round(5), strict=True)))
-    is_there, is_found = rows["label"] != "none", rows["p_none"] < 0.5
-    right = float((is_there & is_found).sum())
-    found = {"precision": right / max(1, is_found.sum()), "recall": right / is_there.sum()}
+    sides = rows["label"] != "none", rows["p_none"] < 0.5
+    found = {"precision": precision_score(*sides, zero_division=0), "recall": recall_score(*sides)}
     return {aspect: {**figures(rows)[aspect], **found}}
 
 

@@ -118,9 +118,9 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
             assert places & {analysis, *(f"{name}_{end}" for end in ends.get(analysis, (analysis,)))}
             others = (unseen.SIMILARITY, found_and_judged.GENERATOR)
             trained = {label: of_run for label, of_run in found.items() if label not in others}
-            trained = {label.removesuffix(unseen.BY_LIKENESS): of_run for label, of_run in trained.items()}
-            assert trained.keys() <= by_name[name].runs.keys()
-            for label, of_run in trained.items():
+            runs = [(label.removesuffix(unseen.BY_LIKENESS), of_run) for label, of_run in trained.items()]
+            assert {label for label, _ in runs} <= by_name[name].runs.keys()
+            for label, of_run in runs:
                 test = score_tables.scores_of(by_name[name], label, table, "test")
                 if analysis in (
                     "ablation",
