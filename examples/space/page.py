@@ -226,7 +226,9 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
 
     asker = askers[first]
     with gr.Blocks(title="What do people say about this?", analytics_enabled=False, delete_cache=(HOUR, HOUR)) as page:
-        asked, explained, guess = gr.State(time_to_live=HOUR), gr.State(time_to_live=HOUR), gr.State("")
+        asked, explained = gr.State(time_to_live=HOUR), gr.State(time_to_live=HOUR)
+        # In the browser, as the names are: a question has both as they were when it was asked.
+        guess = gr.Textbox("", visible=False)
         gr.Markdown("# What do people say about this?", elem_id="title")
         model = gr.Radio(list(askers), value=first, label="Model", visible=len(askers) > 1, elem_id="model")
         does = gr.Markdown(asker.does, elem_id="does")

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
+from playwright.sync_api import expect
 
 import absa
 
 pytestmark = pytest.mark.demo
+expect.set_options(timeout=30_000)  # parts of the page are drawn one after the other, slowly on a busy machine
 ASPECTS = ["general", "price", "transit-location", "safety"]
 TEXT = "Camden is dear but safe, and near Soho."
 DOES = {"places": "aspect by aspect", "food": "each aspect"}  # words of what is said of a model
@@ -71,6 +73,7 @@ def test_type_ask_and_choose_an_answer(open_page, pipe):
     answers = pipe(TEXT, targets=targets, return_all=True)
     says = [answer for answer in answers if answer["label"] != "none"]
     assert 0 < len(says) < len(answers)
+    expect(page.locator("#answers button")).to_have_count(len(answers))
     assert shown(page) == [spoken(one) for one in [*says, *(one for one in answers if one not in says)]]
     assert page.locator("#sentence .sentence").inner_text() == TEXT
     assert set(marked(page, "target")) == {"Camden", "Soho"}
@@ -80,7 +83,7 @@ def test_type_ask_and_choose_an_answer(open_page, pipe):
     safety = next(one for one in answers if (one["target"], one["aspect"]) == ("Soho", "safety"))
     choose(page, "Soho safety")
     assert f"{safety['label']} Soho · safety" in page.locator("#why").inner_text()
-    assert marked(page, "chosen") == ["Soho"]
+    expect(page.locator("#sentence mark.chosen")).to_have_text(["Soho"])
     assert page.locator("#sentence .sentence").inner_text() == TEXT
     page.get_by_text("For researchers").click()
     question = {"text": TEXT, "target": "Soho", "aspect": "safety"}
@@ -94,7 +97,7 @@ def test_type_ask_and_choose_an_answer(open_page, pipe):
 
     attention = pipe(question, targets=targets, explain="attention")["words"]
     layer, head = (int(page.get_by_label(name, exact=True).input_value()) for name in ("Layer", "Head"))
-    assert page.locator("#attention tbody th").all_inner_texts() == [word["word"] for word in attention]
+    expect(page.locator("#attention tbody th")).to_have_text([word["word"] for word in attention])
     expected = [word["quasi_term"][layer - 1][head - 1] for word in attention]
     assert contexts_shown(page) == pytest.approx(expected, abs=1e-4)
     assert sum(min(0, value) for value in expected) == min(
@@ -137,7 +140,7 @@ def test_each_kind_of_model(open_page, folders, model: str, names: str | None):
     page.get_by_label("gradient", exact=True).check()  # which others do not have
     page.get_by_label(model, exact=True).check()
     page.locator("#sentence .hint").wait_for()  # the other model's answers are gone
-    assert page.locator("#answers button").count() == 0
+    expect(page.locator("#answers button")).to_have_count(0)
     text = "Camden is dear but safe and near Soho!"
     given = {}
     if names:
@@ -145,6 +148,7 @@ def test_each_kind_of_model(open_page, folders, model: str, names: str | None):
         given = {"targets": names.split(", ")}
     ask(page, text)
     opinions = absa.load(str(folders[model]))(text, **given)
+    expect(page.locator("#answers button")).to_have_count(len(opinions))
     assert shown(page) == [spoken(asdict(one)) for one in opinions] != []
     words = " ".join(one.target or "" for one in opinions).split()
     assert {*" ".join(marked(page, "target")).split()} == {*words}
@@ -157,11 +161,11 @@ def test_each_kind_of_model(open_page, folders, model: str, names: str | None):
         page.locator("#why p").wait_for()
         assert page.locator("#sentence .sentence").inner_text() == text
     page.locator("#numbers .tables").wait_for()  # the panel is still open
-    assert page.locator("#layer").is_visible() is (model == "food")  # which is context-guided
+    expect(page.locator("#layer")).to_be_visible(visible=model == "food")  # which is context-guided
     page.get_by_label("places", exact=True).check()
     page.locator("#sentence .hint").wait_for()
     ask(page)
-    assert len(shown(page)) == 8  # with aspects of its own again
+    expect(page.locator("#answers button")).to_have_count(8)  # with aspects of its own again
 
 
 @pytest.mark.parametrize("kept", ["Bow", "Monday"])
@@ -188,6 +192,7 @@ def test_by_keyboard_alone(open_page):
     page.keyboard.press("Enter")
     page.locator("#why p").wait_for()
     assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+    page.get_by_text("For researchers").wait_for()
     tab_to(page, "document.activeElement.innerText.includes('For researchers')")
     page.keyboard.press("Enter")
     page.locator("#attention table").wait_for()
@@ -296,7 +301,7 @@ def test_what_cannot_be_answered_is_said(open_page, tmp_path: Path, width: int):
         page.wait_for_timeout(1000)
         assert is_seen(page, "[role=alert]")
         assert page.get_by_label("Text", exact=True).input_value() == text  # nothing is lost
-        assert page.locator("#answers button").count() == 0
+        expect(page.locator("#answers button")).to_have_count(0)
         assert page.locator("#result").bounding_box()["height"] < 250 or width > 640  # no void
         ask(page)
         page.locator("#answers button").first.wait_for()  # the next one is answered
