@@ -296,8 +296,8 @@ AT_IMPORT = {
 
 BY_NAME = {family.name or family.model_type: family for family in FAMILIES}
 FIRST_OF_A_TASK = {family.auto_class: name for name, family in reversed(BY_NAME.items())}.values()
-
-
+FIRST_OF_A_CLASS = {(family.package, family.module): name for name, family in reversed(BY_NAME.items())}.values()
+WAYS_TO_SAVE = ("save_pretrained", "trainer", "pipeline")
 LIKE_OTHERS = {"qacg-electra", "qacg-xlm-roberta", "qacg-distilbert"}  # in what these tests ask
 LIKE_OTHERS |= {name for name in BY_NAME if name.startswith("cg-")} - {"cg-bert"}
 
@@ -435,20 +435,18 @@ def assert_same_answers(given: list[list[dict]], expected: list[list[dict]]):
 
 
 @pytest.mark.parametrize(
-    "family",
+    ("family", "written_by"),
     [
-        pytest.param(family, id=name, marks=() if name in FIRST_OF_A_TASK else pytest.mark.slow)
+        pytest.param(
+            family,
+            written_by,
+            id=f"{written_by}-{name}",
+            marks=() if written_by == WAYS_TO_SAVE[0] and name in FIRST_OF_A_TASK else pytest.mark.slow,
+        )
         for name, family in BY_NAME.items()
+        for written_by in (WAYS_TO_SAVE if name in FIRST_OF_A_CLASS else WAYS_TO_SAVE[:1])
     ],
-    indirect=True,
-)
-@pytest.mark.parametrize(
-    "written_by",
-    [
-        "save_pretrained",
-        pytest.param("trainer", marks=pytest.mark.slow),
-        pytest.param("pipeline", marks=pytest.mark.slow),
-    ],
+    indirect=["family"],
 )
 def test_a_stranger_gets_what_was_saved(family: Family, model, tokenizer, written_by: str, stranger, tmp_path: Path):
     """Another process and folder, an empty cache of code, no package of ours."""
