@@ -2,8 +2,9 @@
 
     python benchmarks/any_encoder.py --lengths 40 128 --threads 1
 
-Random weights and texts without padding, all layers guided, one context a text. The two take turns in one run; the
-ratio is that of medians. A training step is forward, backward and the optimizer's step, with dropout.
+Random weights and texts without padding, all layers guided, one context a text. The models take turns in one run; the
+ratio is that of medians, on CPUs of CPU time. A training step is forward, backward and the optimizer's step, with
+dropout.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import torch
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from absa.commands import parse
-from absa.timing import medians, where
+from absa.timing import cpu_seconds, medians, seconds, where
 from modeling_qacg_bert import CGConfig, QACGConfig
 from timing import SIZES, Threads, inference, make_batch, print_table, training_step
 
@@ -52,6 +53,7 @@ def models_of(arguments: AnyEncoderArguments, kind: str) -> dict[str, torch.nn.M
 
 def rows(arguments: AnyEncoderArguments) -> Iterator[dict]:
     """A row for each encoder, length and kind of call: milliseconds of the own classifier, and ratios to them."""
+    clock = cpu_seconds if arguments.device == "cpu" else seconds
     for kind in arguments.encoders:
         models = models_of(arguments, kind)
         for length in arguments.lengths:
@@ -64,7 +66,7 @@ def rows(arguments: AnyEncoderArguments) -> Iterator[dict]:
                     batch.pop("token_type_ids")
             for call in (inference, training_step):
                 calls = {name: call(models[name], batches[name], nullcontext) for name in models}
-                taken = {name: middle for name, (middle, _) in medians(calls, arguments.rounds).items()}
+                taken = {name: middle for name, (middle, _) in medians(calls, arguments.rounds, clock).items()}
                 row = {"encoder": kind, "length": length, "call": call.__name__.replace("_", " ")}
                 row["own, ms"] = 1000 * taken["own"]
                 yield row | {name: f"{taken[name] / taken['own']:.2f}" for name in ("QACG", "CG")}

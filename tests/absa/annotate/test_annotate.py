@@ -143,7 +143,7 @@ def test_texts_that_cannot_be_asked_are_told_with_their_reason(tiny_classifier: 
         pytest.param("tagger", {"decoding": "greedy"}, marks=pytest.mark.slow),
         pytest.param("aste", {"abstain_below": 0.9}, marks=pytest.mark.slow),
         pytest.param("aoe", {"targets": ["safe", "LOCATION1"]}, marks=pytest.mark.slow),
-        ("aste", {"classifier": ""}),
+        pytest.param("aste", {"classifier": ""}, marks=pytest.mark.slow),
     ],
     ids=["tagger", "tagger-greedy", "generator", "generator-given", "generator-classifier"],
 )
