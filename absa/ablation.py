@@ -39,6 +39,13 @@ def questions_of(task: Classification) -> list[dict[str, str]]:
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
+def as_scored(model: PreTrainedModel):
+    """Makes a model answer as training has scored it: without calibration, of new aspects too."""
+    model.config.calibration_temperature = 1.0
+    if hasattr(model.config, "likeness_calibration"):
+        model.config.likeness_calibration = None
+
+
 def answers(pipe: Pipeline, questions: Sequence[Mapping[str, str]], label_names: Sequence[str]) -> np.ndarray:
     """Probabilities, (questions, labels)."""
     return np.array([[answer["probabilities"][label] for label in label_names] for answer in pipe(questions)])
@@ -60,7 +67,7 @@ def ablate(
     """
     if not hasattr(model.config, "quasi_attention_scale"):
         raise ValueError(f"it is a {model.config.model_type}, which has no quasi-attention: leave it out")
-    model.config.calibration_temperature = 1.0  # as training scores its models
+    as_scored(model)
     pipe, labels, found = AspectSentimentPipeline(model=model, tokenizer=tokenizer), {}, {}
     for name, change in GATES.items():
         with gates(change):

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -16,13 +17,15 @@ from datasets_scripts.source_files import shorten
 logger = logging.getLogger(__name__)
 
 LIKE = 0.5  # cosine of a weight matrix in two models: one that has been fine-tuned stays near 1
-OWN = ("calibration_temperature", "transformers_version", "_name_or_path", "dtype")  # what each may have of its own
+# What each may have of its own.
+OWN = ("calibration_temperature", "likeness_calibration", "transformers_version", "_name_or_path", "dtype")
 
 
 def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The mean of the weights of checkpoints, in float32, as a model in evaluation mode, and their tokenizer.
 
-    Its temperature is 1: those of the checkpoints were fitted to their own logits.
+    Its temperature is 1: those of the checkpoints were fitted to their own logits. Its `likeness_calibration` is the
+    mean of theirs, if all have one.
 
     Args:
         checkpoints: folders or Hub ids of two or more models that differ in their weights alone, such as the seeds of
@@ -63,6 +66,9 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
         )
     model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]})
     model.config.calibration_temperature = 1.0
+    lines = [getattr(of_one.config, "likeness_calibration", None) for of_one, _ in loaded]
+    if any(lines):
+        model.config.likeness_calibration = np.mean(lines, axis=0).tolist() if all(lines) else None
     return model, tokenizer
 
 

@@ -1,6 +1,6 @@
 """Targets that one model finds in texts, and another one judges."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from transformers import Pipeline
@@ -28,8 +28,9 @@ class FoundTargetPipeline:
 
     An answer has the places that the finder gives: `target`, which is text[target_start:target_end], `target_start`,
     `target_end` and, of a generator of aope or aste, `opinion`, `opinion_start`, `opinion_end`. All else is what the
-    classifier answers about that target, such as `label`, `score`, `probabilities` and `truncated`. Labels of the
-    finder are not looked at: what it gives twice with different labels is one target.
+    classifier answers about that target, such as `label`, `score` and `probabilities`; `truncated` says that one of
+    the two did not read the end of the text. Labels of the finder are not looked at: what it gives twice with
+    different labels is one target.
 
     `score` and `probabilities` are P(label | text, target), calibrated by the classifier's temperature. How sure the
     finder is of the target is no part of them: the two probabilities were calibrated apart, and their product was not.
@@ -61,25 +62,30 @@ class FoundTargetPipeline:
     ) -> list[dict] | list[list[dict]]:
         if isinstance(inputs, str | Mapping):
             return self([inputs], aspects=aspects, return_all=return_all, batch_size=batch_size)[0]
+        if isinstance(inputs, Iterator):
+            inputs = list(inputs)
         aspects = (self.aspects if aspects is None else word_list("aspects", aspects)) or [NO_ASPECT]
         for aspect in aspects:
             if not self._leaves_room("", aspect):
                 raise ValueError(f"aspects has {shown(aspect)}, which leaves no room for a text: give fewer words")
-        answers = []  # of each text, as questions until they are answered
+        answers, are_cut = [], []  # of each text; questions until they are answered
         for number, (text, found) in enumerate(zip(inputs, self.finder(inputs, batch_size=batch_size), strict=True)):
             if not isinstance(text, str):
                 raise ValueError(f"input {number}: it is {shown(text)}: give a text")
             terms = dict.fromkeys(tuple(one.get(name) for name in FOUND) for one in found)
             places = [{"text": text, **dict(zip(FOUND, term, strict=True)), **NOT_ASKED} for term in terms]
             answers.append([{**place, "aspect": aspect} for place in places for aspect in aspects])
+            are_cut.append(any(one.get("truncated") for one in found))
         every = [answer for own in answers for answer in own]
         pairs = {(answer["target"], answer["aspect"]) for answer in every}
         readable = {pair for pair in pairs if self._is_readable(*pair)}
         asked = [answer for answer in every if (answer["target"], answer["aspect"]) in readable]
         for answer, judged in zip(asked, self.classifier(asked, batch_size=batch_size), strict=True):
             answer |= judged
-        for answer in every:
-            del answer["text"]
+        for own, is_cut in zip(answers, are_cut, strict=True):
+            for answer in own:
+                del answer["text"]
+                answer["truncated"] = is_cut or answer.get("truncated", False)
         none_label = getattr(self.classifier.model.config, "none_label", None)
         keeps_all = self.return_all if return_all is None else check_return_all(return_all)
         left_out = set() if keeps_all else {none_label} - {None}

@@ -50,7 +50,8 @@ for _package in FAMILIES.values():
     importlib.import_module(_package)
 
 # Fields of a configuration that belong to a checkpoint's own head or file, not to what is built on it.
-OF_THE_FILE = ("model_type", "architectures", "auto_map", "transformers_version", "num_contexts")
+OF_THE_FILE = {"model_type", "architectures", "auto_map", "transformers_version", "num_contexts"}
+OF_THE_FILE |= {"calibration_temperature", "likeness_calibration"}
 OF_THE_HEAD = ("num_labels", "problem_type", "id2label", "label2id")
 OF_TRANSFORMERS = ("dtype", "is_encoder_decoder", "return_dict", "output_attentions")
 NOT_OVERRIDDEN = {*OF_THE_FILE, *OF_THE_HEAD, *OF_TRANSFORMERS, "encoder_config", "backbone_config"}
@@ -96,9 +97,8 @@ def loading(argument: str, name: str) -> Iterator[None]:
             f"({str(error).splitlines()[0]})"
         ) from error
     except Exception as error:  # of many classes: configuration, tokenizer, weights, pickle
-        raise ValueError(
-            f"{argument}={name} cannot be loaded ({reason(error)}): copy it again, or give another"
-        ) from error
+        told = f"{argument}={name} cannot be loaded ({reason(error)}): copy it again, or give another"
+        raise ValueError(told) from error
 
 
 @contextmanager

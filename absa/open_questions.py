@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
+import pandas as pd
 import torch
 from transformers import Pipeline
 
@@ -258,11 +259,12 @@ def question_of(asked: Mapping) -> dict:
         )
     if not is_readable(target + aspect):
         raise ValueError(f"it has the keys {shorten(repr(list(asked)))}: a question needs a target or an aspect too")
-    start, end = asked.get("target_start"), asked.get("target_end")
+    # Of a column with gaps pandas makes floats.
+    start, end = (None if pd.isna(asked.get(name)) else int(asked[name]) for name in ("target_start", "target_end"))
     if (start, end) == (None, None):
         if target and (found := occurrence(target).search(text)):
             start, end = found.span()
-    elif None in (start, end) or text[start:end] != target:
+    elif None in (start, end) or not 0 <= start < end <= len(text) or text[start:end] != target:
         raise ValueError(f"its target is {shown(target)}, and text[{start}:{end}] is another: give its place, or none")
     return {"text": text, "target": target, "target_start": start, "target_end": end, "aspect": aspect}
 

@@ -15,7 +15,7 @@ from transformers import (
 
 from absa.found_targets import FoundTargetPipeline
 from absa.models import auto_class_of, load_classifier, takes
-from absa.open_questions import GivenTermPipeline, OpenQuestionPipeline
+from absa.open_questions import GivenTermPipeline, OpenQuestionPipeline, check_return_all
 from absa.opinions import Opinion, from_answer
 from absa.text_answers import GivenTermTextPipeline, TextAnswerPipeline
 from modeling_generative_absa import TASKS, AspectOpinionPipeline
@@ -76,14 +76,34 @@ class Predictor:
             texts = list(texts)
         if text_ids is not None and isinstance(texts, Sized) and len(text_ids) != len(texts):
             raise ValueError(f"text_ids has {len(text_ids)} ids for {len(texts)} texts: give one for each")
-        answered = list(self.pipe(texts, **parameters))
-        # One answer to a question, a list of them to a text.
-        answered = [[answers] if isinstance(answers, Mapping) else answers for answers in answered]
-        numbered = list(zip(range(len(answered)) if text_ids is None else text_ids, answered, strict=True))
-        if cut := [text_id for text_id, answers in numbered if any(answer.get("truncated") for answer in answers)]:
+        left_out = self._left_out(parameters.pop("return_all", None)) if self.all_answers else set()
+        answered, are_cut = [], []
+        # All are asked for: those that are left out say too that a text was cut.
+        for answers in self.pipe(texts, **{**parameters, **self.all_answers}):
+            is_question = isinstance(answers, Mapping)
+            every = [answers] if is_question else answers
+            are_cut.append(any(answer.get("truncated") for answer in every))
+            answered.append(every if is_question else [one for one in every if one.get("label") not in left_out])
+        text_ids = range(len(answered)) if text_ids is None else text_ids
+        opinions = [
+            [from_answer(answer, text_id) for answer in answers]
+            for text_id, answers in zip(text_ids, answered, strict=True)
+        ]
+        if cut := [text_id for text_id, is_cut in zip(text_ids, are_cut, strict=True) if is_cut]:
             told = "%d of %d texts are longer than the model reads, the first is %s: their ends were not read"
-            logger.warning(told, len(cut), len(numbered), cut[0])
-        return [[from_answer(answer, text_id) for answer in answers] for text_id, answers in numbered]
+            logger.warning(told, len(cut), len(answered), cut[0])
+        return opinions
+
+    def _left_out(self, return_all: bool | None) -> set[str]:
+        """The label of answers that are not given.
+
+        Args:
+            return_all: of a call; None for the pipeline's.
+        """
+        if return_all is None:
+            return_all = getattr(self.pipe, "_postprocess_params", vars(self.pipe)).get("return_all", False)
+        none_label = getattr(self.models[-1].config, "none_label", None)
+        return set() if check_return_all(return_all) else {none_label} - {None}
 
     def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
         """Why there is no opinion of a text.

@@ -13,7 +13,8 @@ from torch.nn.functional import normalize
 from transformers import PreTrainedModel
 
 from .configuration_qacg_bert import positions_of
-from .processing_qacg_bert import NO_TARGET, Contexts, is_readable, occurrence, written_text
+from .encoding_qacg_bert import CHARACTERS_A_TOKEN
+from .processing_qacg_bert import NO_TARGET, PLACEHOLDER, Contexts, is_readable, occurrence, written_text
 
 TEXTS_A_BATCH = 64
 
@@ -25,20 +26,22 @@ def likeness(model: PreTrainedModel, tokenizer, texts: Sequence[str], aspects: S
     Args:
         model: a classifier with `context_source="text"`, in evaluation mode.
         tokenizer: its own.
-        texts, aspects: of each question. What a text calls targets of the training (LOCATION1) is not read: any text
-            may have these.
+        texts, aspects: of each question. Masked targets of the training (LOCATION1) are not read: any text may have
+            these.
     Returns:
         The highest cosine of the state of a token of the text and the mean of those of the aspect, as the layers below
-        the guided ones make them, (N,) on the CPU.
+        the guided ones make them, (N,) on the CPU; -1 where the text has no token.
     """
     contexts = Contexts.from_config(model.config)
-    read = {text: written_text(_without(contexts.targets, text)) for text in texts}
+    masked = list(filter(PLACEHOLDER.fullmatch, contexts.targets))
+    read = {text: written_text(_without(masked, text)) for text in texts}
     named = {aspect: contexts.auxiliary_sentence(NO_TARGET, aspect) for aspect in aspects}
     of_names = {name: states.mean(0) for name, states in _states(model, tokenizer, named.values())}
     names = list(of_names)
     vectors = normalize(torch.stack(list(of_names.values())), dim=-1)  # (A, H)
+    unlike = vectors.new_full((1, len(names)), -1.0)
     nearest = {
-        text: (normalize(states, dim=-1) @ vectors.T).amax(0).cpu()  # (L, A) -> (A,)
+        text: torch.cat([unlike, normalize(states, dim=-1) @ vectors.T]).amax(0).cpu()  # (1 + L, A) -> (A,)
         for text, states in _states(model, tokenizer, read.values())
     }
     pairs = zip(texts, aspects, strict=True)
@@ -79,7 +82,8 @@ def _states(model: PreTrainedModel, tokenizer, texts: Iterable[str]) -> Iterator
     distinct = sorted(set(texts), key=len)
     for start in range(0, len(distinct), TEXTS_A_BATCH):
         batch = distinct[start : start + TEXTS_A_BATCH]
-        inputs = tokenizer(batch, truncation=True, max_length=max_length, return_special_tokens_mask=True)
+        looked_at = [text[: CHARACTERS_A_TOKEN * max_length] for text in batch]
+        inputs = tokenizer(looked_at, truncation=True, max_length=max_length, return_special_tokens_mask=True)
         inputs = tokenizer.pad(inputs, padding_side="right", return_tensors="pt").to(model.device)
         tokens = inputs["input_ids"], inputs["attention_mask"]
         states = model.base_model.unguided_states(*tokens, model.config.num_shared_layers).float()

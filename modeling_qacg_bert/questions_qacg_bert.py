@@ -119,7 +119,7 @@ def check_vocabulary(aspects: Iterable[str], tokenizer):
     """Aspects in words are not unknown to the model, which would read them as any others that are."""
     for aspect in filter(None, aspects):
         pieces = tokenizer.tokenize(Contexts((), (aspect,)).auxiliary_sentence(None, aspect))
-        if pieces and set(pieces) == {tokenizer.unk_token}:
+        if set(pieces) <= {tokenizer.unk_token}:
             raise ValueError(
                 f"aspect {shown(aspect)}: the model's vocabulary has no piece of it; ask in other words, or a model "
                 "of this language"

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import absa
-from absa.ablation import answers, questions_of
+from absa.ablation import answers, as_scored, questions_of
 from absa.commands import parse
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.classification import Classification
@@ -38,7 +38,7 @@ def look(checkpoint: Path, task: Classification) -> dict[str, dict[str, float]]:
     pipe = absa.load(str(checkpoint)).pipe
     if getattr(pipe.model.config, "symmetric_targets", False):
         return {}
-    pipe.model.config.calibration_temperature = 1.0  # as training scores its models
+    as_scored(pipe.model)
     questions = questions_of(task)
     once = answers(pipe, questions, task.label_names)
     twice = (once + answers(pipe, list(map(exchanged, questions)), task.label_names)) / 2

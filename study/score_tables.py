@@ -115,7 +115,7 @@ def scores_table(grid: Grid, results: Results) -> str:
     text = table(rows)
     if in_bfloat16:
         which = "all runs" if in_bfloat16 == trained else "; ".join(in_bfloat16)
-        text += f"\nScored in bfloat16, as trained, where the pipeline answers in float32: {which}.\n"
+        text += f"\nScored in bfloat16, as they were trained, while the pipeline answers in float32: {which}.\n"
     return text + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
 
 

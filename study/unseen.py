@@ -101,8 +101,9 @@ def by_likeness_of(checkpoint: Path, run: Mapping, data_dir: str | None) -> dict
     asked = rows["text"].tolist(), rows["aspect"].tolist()
     answered = by_likeness(model, tokenizer, *asked, logits, task.none_label)
     calibrated = (answered / model.config.calibration_temperature).softmax(-1)
-    # Rounded, since all targets of a text are as likely, and for AUC that is a tie.
-    rows = rows.assign(**dict(zip(columns, calibrated.T.numpy().round(5), strict=True)))
+    rows = rows.assign(**dict(zip(columns, calibrated.T.numpy(), strict=True)))
+    # All targets of a text are as likely, which for AUC must be a tie.
+    rows["p_none"] = rows["p_none"].round(5)
     sides = rows["label"] != "none", rows["p_none"] < 0.5
     found = {"precision": precision_score(*sides, zero_division=0), "recall": recall_score(*sides)}
     return {aspect: {**figures(rows)[aspect], **found}}

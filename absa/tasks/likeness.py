@@ -29,7 +29,10 @@ def calibrate_likeness(
             speak += [label != task.none_label for label in rows["label"]]
     if len(set(speak)) < 2:
         return {"likeness_calibration": None}
-    found = likeness(model, tokenizer, texts, aspects).numpy()
-    fitted = LogisticRegression(C=np.inf).fit(found[:, None], speak)
-    slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
+    found = likeness(model, tokenizer, texts, aspects).double().numpy()
+    # Scaled for the optimizer: the cosines of some encoders are all near 1.
+    middle, spread = found.mean(), found.std() or 1.0
+    fitted = LogisticRegression(C=np.inf).fit(((found - middle) / spread)[:, None], speak)
+    slope = float(fitted.coef_[0, 0] / spread)
+    intercept = float(fitted.intercept_[0] - slope * middle)
     return {"likeness_calibration": [slope, intercept] if slope > 0 else None}

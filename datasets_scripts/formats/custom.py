@@ -27,7 +27,10 @@ def write(sentences: Iterable[Sentence], file: Path) -> Counter:
     rows = {}
     for sentence in held:
         for opinion in sentence.opinions:
-            target, aspect, label = (opinion.get(name, "").strip() for name in ("target", "aspect", "label"))
+            given = [opinion.get(name, "") for name in ("target", "aspect", "label")]
+            target, aspect, label = (one.strip() for one in given)
+            if given != [target, aspect, label]:
+                notes["opinions have blanks around a target, an aspect or a label: left out"] += 1
             row = {"id": sentence.id, "text": sentence.text, "target": target, "aspect": aspect, "label": label}
             first = rows.setdefault((sentence.id, target, aspect), row)
             if first is not row:

@@ -93,6 +93,9 @@ def hold(
     """
     held, reasons = [], Counter()
     for sentence in sentences:
+        if not is_readable(sentence.text):
+            notes["sentences with nothing to read: left out"] += 1
+            continue
         kept = []
         for opinion in sentence.opinions:
             _check_words(sentence, opinion)

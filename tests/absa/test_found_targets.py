@@ -249,6 +249,17 @@ def test_pairs_that_are_none(finders, classifiers, make_generator, tiny_classifi
             absa.load(*pair)
 
 
+def test_what_the_finder_does_not_read_is_told(finders, classifiers, caplog):
+    read = absa.load(finders["tagger"], classifiers["bert"])
+    read.pipe.finder._max_length = 8
+    text = TEXTS[0]
+    cut, whole = read([text, "It is dear"])
+    (told,) = caplog.messages
+    assert told.startswith("1 of 2 texts are longer than the model reads, the first is 0")
+    answers = read.pipe(one for one in (text, "It is dear"))  # of an iterator, which both models read
+    assert [[one["truncated"] for one in own] for own in answers] == [[True] * len(cut), [False] * len(whole)]
+
+
 def test_what_is_no_text(finders, classifiers):
     read = absa.load(finders["tagger"], classifiers["bert"])
     for texts, said in (

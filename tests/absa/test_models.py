@@ -122,11 +122,14 @@ def test_continued_training_of_a_model_that_reads_contexts_in_words(tiny_bert, t
     """It knows the names of both trainings, and means the same by its labels."""
     described = describe(CONTEXTS, LABELS, context_source="text")
     model = models.load_model(str(tiny_bert), models.build_config(model_type, str(tiny_bert), described), "sdpa")
+    model.config.update({"calibration_temperature": 1.5, "likeness_calibration": [8.0, -3.0]})
     model.save_pretrained(tmp_path)
     own = Contexts((), ("noise", CONTEXTS.aspects[0]))
     config = models.build_config(model_type, str(tmp_path), describe(own, LABELS, context_source="text"))
     assert config.targets == list(CONTEXTS.targets)
     assert config.aspects == [*CONTEXTS.aspects, "noise"]
+    assert getattr(config, "calibration_temperature", 1.0) == 1.0  # those were fitted to the answers of before
+    assert getattr(config, "likeness_calibration", None) is None
     continued = models.load_model(str(tmp_path), config, "sdpa")
     for (name, before), (_, after) in zip(model.named_parameters(), continued.named_parameters(), strict=True):
         assert torch.equal(before, after), name

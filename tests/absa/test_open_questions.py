@@ -87,6 +87,11 @@ def test_the_end_of_a_long_text_is_not_read(folder, caplog):
     assert caplog.messages == [
         "1 of 2 texts are longer than the model reads, the first is a: their ends were not read"
     ]
+    caplog.clear()
+    read.pipe.model.config.none_label = read.pipe(TEXT)[0]["label"]
+    assert read(TEXT) == []
+    assert len(caplog.messages) == 1  # of answers that are left out too
+    read.pipe.model.config.none_label = None
     soup, wine_list = read(TEXT, targets=["soup", "wine list"])
     assert soup.label is not None
     assert (wine_list.target, wine_list.target_start) == ("wine list", 41)
@@ -133,6 +138,13 @@ def test_none_is_said_where_it_is_asked_for(save_word_model):
     assert read.pipe({"text": TEXT, "aspect": "price"})["label"] == best
 
 
+def test_places_of_a_table_with_gaps(read):
+    """Which pandas makes floats of."""
+    rows = pd.DataFrame({"text": TEXT, "target": ["soup", "list"], "target_start": [4, None], "target_end": [8, None]})
+    placed, found = read.pipe(rows.to_dict("records"))
+    assert (placed["target_start"], placed["target_end"], found["target_start"]) == (4, 8, TEXT.index("list"))
+
+
 @pytest.mark.parametrize(
     ("input_", "parameters", "told"),
     [
@@ -147,6 +159,11 @@ def test_none_is_said_where_it_is_asked_for(save_word_model):
             {"text": TEXT, "target": "soup", "target_start": 5, "target_end": 8},
             {},
             r"input 0: its target is 'soup' \(str\), and text\[5:8\] is another",
+        ),
+        (
+            {"text": TEXT, "target": TEXT[-5:], "target_start": -5, "target_end": len(TEXT)},
+            {},
+            r"and text\[-5:\d+\] is another",
         ),
     ],
 )

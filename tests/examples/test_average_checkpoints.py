@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 import absa
+from absa.averaging import average
 
 SCRIPT = "examples/average_checkpoints.py"
 
@@ -37,6 +38,17 @@ def test_seeds_with_one_start_have_much_in_common(recipe: Path, tmp_path: Path, 
     first, second = (load_file(folder / "model.safetensors")["classifier.weight"] for folder in seeds)
     assert not first.equal(second)
     assert "have little in common" not in caplog.text
+
+
+def test_likeness_is_calibrated_by_the_mean(make_checkpoint, tmp_path: Path):
+    folders = []
+    for seed, line in enumerate(([8.0, -3.0], [9.0, -4.0], None)):
+        folders.append(Path(shutil.copytree(make_checkpoint(0.3, [0.0, 1.2, 1.0]), tmp_path / str(seed))))
+        config = json.loads((folders[-1] / "config.json").read_text())
+        (folders[-1] / "config.json").write_text(json.dumps(config | {"likeness_calibration": line}))
+    for chosen, expected in ((folders[:2], [8.5, -3.5]), (folders, None)):
+        model, _ = average([str(folder) for folder in chosen])
+        assert model.config.likeness_calibration == expected
 
 
 def test_what_has_no_mean(finished_run, tmp_path: Path, run_here):

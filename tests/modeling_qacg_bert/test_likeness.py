@@ -70,6 +70,24 @@ def test_of_a_text_the_nearest_token_counts(pipe):
     pipe.model.float()
 
 
+def test_targets_that_are_words_of_the_texts_are_read(pipe, monkeypatch):
+    asked = pipe.model, pipe.tokenizer, ["the price is dear", "the fish is dear"], ["price", "price"]
+    expected = likeness(*asked)
+    monkeypatch.setattr(pipe.model.config, "targets", ["price", "fish"])
+    assert torch.equal(likeness(*asked), expected)
+    assert expected[0] > expected[1]
+
+
+def test_a_text_or_an_aspect_without_tokens(pipe):
+    nothing = "\u0301"  # an accent alone, which the tokenizer drops
+    found = likeness(pipe.model, pipe.tokenizer, ["safe", nothing], ["safe"] * 2)
+    assert found.tolist() == pytest.approx([1, -1], abs=1e-5)
+    _, (answer,) = pipe(["safe", nothing], aspects=["noise"], return_all=True)
+    assert answer["present"] == pytest.approx(1 / (1 + np.exp(3 + 6)), abs=1e-6)
+    with pytest.raises(ValueError, match="the model's vocabulary has no piece of it"):
+        pipe("safe", aspects=[nothing])
+
+
 def test_it_decides_whether_and_the_model_says_what(pipe):
     logits = torch.tensor([[2.0, -1.0, 0.5], [0.0, 9.0, 1.0]])
     texts, aspects = TEXTS[:2], ["noise", "view"]
@@ -133,6 +151,10 @@ def test_calibration(pipe, monkeypatch):
     calibrated = fitting.calibrate_likeness(pipe.model, pipe.tokenizer, [terms, task])
     assert calibrated["likeness_calibration"] == pytest.approx([5, -2], abs=0.25)
     assert asked == [20000]
+    near_one, found = found, 0.97 + 0.005 * found  # as of an encoder whose states are all alike
+    slope, intercept = fitting.calibrate_likeness(pipe.model, pipe.tokenizer, [task])["likeness_calibration"]
+    assert (0.005 * slope, intercept + 0.97 * slope) == pytest.approx(calibrated["likeness_calibration"], abs=0.01)
+    found = near_one
     sign = -1  # texts that speak of an aspect are less like it
     assert fitting.calibrate_likeness(pipe.model, pipe.tokenizer, [task]) == {"likeness_calibration": None}
     for useless in ([terms], [Rows("none", "none")], [Rows("positive")]):

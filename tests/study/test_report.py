@@ -37,7 +37,7 @@ def test_means_deviations_and_what_was_not_run(tmp_path: Path):
     assert lines[2] == "| B |  | 1 | 2 | 3 | 4 | 5 |"
     # The mean of 70 and 72 and their sample deviation, 2 / sqrt(2).
     assert lines[3] == "| B | 2 | 71.0 (1.4) | 71.0 (1.4) | 71.0 (1.4) | 71.0 (1.4) | undefined |"
-    assert lines[5] == "Scored in bfloat16, as trained, where the pipeline answers in float32: all runs."
+    assert lines[5] == "Scored in bfloat16, as they were trained, while the pipeline answers in float32: all runs."
     assert lines[-1] == "Not run: B (seed 3); C (seeds 1, 2, 3)."
 
 

@@ -341,6 +341,19 @@ def test_a_format_of_opinions_refuses_sentences_without(write_and_read):
             write_and_read(name, [Sentence("1", "So.", [])])
 
 
+@pytest.mark.parametrize("name", ["aste", "bio", "brat", "semeval2014", "semeval2016", "sentihood"])
+def test_a_sentence_with_nothing_to_read_is_told(name: str, write_and_read):
+    read, notes = write_and_read(name, [Sentence("1", "\xa0", []), Sentence("2", "So .", [])])
+    assert [sentence.text for sentence in read] == ["So ."]
+    assert notes["sentences with nothing to read: left out"] == 1
+
+
+def test_blanks_around_an_aspect_are_told(write_and_read):
+    read, notes = write_and_read("custom", [Sentence("1", "So.", [{"aspect": " price", "label": "positive"}])])
+    assert read[0].opinions == [{"aspect": "price", "label": "positive"}]
+    assert notes == {"opinions have blanks around a target, an aspect or a label: left out": 1}
+
+
 def test_words_that_do_not_stand_where_an_opinion_says_are_refused(write_and_read):
     wrong = [Sentence("7", "A tea", [{"target": "tea", "target_start": 1, "target_end": 4, "label": "positive"}])]
     with pytest.raises(ValueError, match="sentence '7', field 'target': 'tea' is not what the text has from 1 to 4"):
