@@ -33,7 +33,7 @@ from absa.training.optimisation import GUIDANCE
 from absa.training.run import build
 from grids import read_grid, run_name
 from modeling_qacg_bert import QACGBertForSequenceClassification
-from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention
+from modeling_qacg_bert.layers_qacg_bert import QACGBertSelfAttention, for_each_context
 from results import GridAndDataArguments, read_analysis, write_analysis
 
 LENGTHS = {"n <= 20": 20, "n <= 40": 40, "n <= 60": 60, "n > 60": np.inf}  # tokens up to which a bin goes
@@ -44,14 +44,14 @@ SIZES = ["gate", "ratio", "spread", "relative_spread"]
 def untrained(run: Mapping, task: Task) -> tuple[PreTrainedModel, list[dict[str, torch.Tensor]]]:
     """The model of a run as training finds it, and the validation questions as the model reads them.
 
-    The questions are in batches of at most 64 of one length, so that nothing is padded.
+    The questions are in batches of at most 64 texts of one length and number of contexts, so that nothing is padded.
     """
     model_arguments, data_arguments, _ = parse_arguments(recipe_words(run))
     model, tokenizer = build(task, model_arguments, data_arguments)
-    by_length = defaultdict(list)
+    by_size = defaultdict(list)
     for row in task.entries("validation", data_arguments, tokenizer, model.config).dataset:
-        by_length[len(row["input_ids"])].append(row)
-    batches = [rows[start : start + 64] for rows in by_length.values() for start in range(0, len(rows), 64)]
+        by_size[len(row["input_ids"]), np.size(row["context_ids"])].append(row)
+    batches = [rows[start : start + 64] for rows in by_size.values() for start in range(0, len(rows), 64)]
     return model, [{name: torch.tensor([row[name] for row in batch]) for name in batch[0]} for batch in batches]
 
 
@@ -71,7 +71,11 @@ def size_of_terms(model: PreTrainedModel, batches: Iterable[dict[str, torch.Tens
         outputs = model.bert(**inputs, output_attentions=True, output_hidden_states=True)
         weights = zip(outputs.self_attentions, outputs.quasi_attentions, outputs.quasi_gates, strict=True)
         for (number, attention), (softmax, quasi, gate) in zip(quasi_attentions(model).items(), weights, strict=True):
-            value = attention.value(outputs.hidden_states[number])
+            states = outputs.hidden_states[number]
+            if softmax.dim() == 5:  # of several contexts, which are texts of their own here
+                states = states.flatten(0, 1) if states.dim() == 4 else for_each_context(states, softmax.shape[1])
+                softmax, quasi, gate = (quantity.flatten(0, 1) for quantity in (softmax, quasi, gate))
+            value = attention.value(states)
             value = value.unflatten(-1, (softmax.shape[1], -1)).transpose(1, 2)  # (B, h, n, d)
             ratio = (gate * (quasi @ value)).norm(dim=-1) / (softmax @ value).norm(dim=-1)  # (B, h, n)
             spread = quasi.std(dim=-1, correction=0)  # (B, h, n)

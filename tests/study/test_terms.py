@@ -71,6 +71,17 @@ def test_the_relative_spread_compares_the_forms(tiny_classifier: Path):
     assert centred > sigmoid
 
 
+@pytest.mark.parametrize("num_context_layers", [1, 2])
+def test_several_contexts_are_as_many_texts(tiny_classifier: Path, num_context_layers: int):
+    model, batch = model_of(tiny_classifier, num_context_layers=num_context_layers), batch_of(7)
+    together = {**batch, "context_ids": torch.tensor([[0, 1], [3, 4], [7, 2]])}
+    apart = {"input_ids": batch["input_ids"].repeat_interleave(2, 0), "context_ids": together["context_ids"].flatten()}
+    found, expected = (terms.size_of_terms(model, [one]) for one in (together, apart))
+    for name in terms.SIZES:
+        assert len(found[name]) == num_context_layers
+        assert found[name] == pytest.approx(expected[name], rel=1e-4)
+
+
 def test_every_token_counts_the_same(tiny_classifier: Path):
     model, batches = model_of(tiny_classifier), [batch_of(7), batch_of(21), batch_of(14)]
     found = terms.size_of_terms(model, batches)
