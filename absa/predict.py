@@ -84,7 +84,7 @@ class Predictor:
             every = [answers] if is_question else answers
             are_cut.append(any(answer.get("truncated") for answer in every))
             answered.append(every if is_question else [one for one in every if one.get("label") not in left_out])
-        text_ids = range(len(answered)) if text_ids is None else text_ids
+        text_ids = list(range(len(answered)) if text_ids is None else text_ids)
         opinions = [
             [from_answer(answer, text_id) for answer in answers]
             for text_id, answers in zip(text_ids, answered, strict=True)
