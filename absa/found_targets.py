@@ -6,7 +6,7 @@ from typing import Any
 from transformers import Pipeline
 
 from absa.models import most_tokens
-from absa.open_questions import NOT_ASKED, check_return_all, word_list
+from absa.open_questions import NOT_ASKED, check_return_all, labels_left_out, word_list
 from absa.tasks.targets import contexts_of
 from modeling_qacg_bert.processing_qacg_bert import NO_ASPECT, is_readable
 from modeling_qacg_bert.questions_qacg_bert import shown
@@ -86,9 +86,7 @@ class FoundTargetPipeline:
             for answer in own:
                 del answer["text"]
                 answer["truncated"] = is_cut or answer.get("truncated", False)
-        none_label = getattr(self.classifier.model.config, "none_label", None)
-        keeps_all = self.return_all if return_all is None else check_return_all(return_all)
-        left_out = set() if keeps_all else {none_label} - {None}
+        left_out = labels_left_out(self.classifier.model.config, self.return_all if return_all is None else return_all)
         return [[answer for answer in own if answer["label"] not in left_out] for own in answers]
 
     def _is_readable(self, target: str, aspect: str) -> bool:

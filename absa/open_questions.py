@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 import torch
-from transformers import Pipeline
+from transformers import Pipeline, PreTrainedConfig
 
 from absa.models import most_tokens
 from absa.tasks.rows import choose
@@ -83,8 +83,7 @@ class OpenQuestionPipeline(Pipeline):
             raise ValueError(f"batch_size={shorten(repr(batch_size))}: give a number of questions, at least 1")
         of_questions, _, of_answers = self._sanitize_parameters(**parameters)
         of_questions, of_answers = self._preprocess_params | of_questions, self._postprocess_params | of_answers
-        none_label = getattr(self.model.config, "none_label", None)
-        left_out = set() if of_answers.pop("return_all", False) else {none_label} - {None}
+        left_out = labels_left_out(self.model.config, of_answers.pop("return_all", False))
         inputs, asked = list(inputs), []
         for number, input_ in enumerate(inputs):
             try:
@@ -239,6 +238,11 @@ def check_return_all(value: bool) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"return_all={shorten(repr(value))}: give True or False")
     return value
+
+
+def labels_left_out(config: PreTrainedConfig, return_all: bool) -> set[str]:
+    """The label of answers of a classifier that are not given, if there is one."""
+    return set() if check_return_all(return_all) else {getattr(config, "none_label", None)} - {None}
 
 
 def places_of(words: Iterable[str], text: str) -> list[tuple[int, int]]:

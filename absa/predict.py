@@ -15,7 +15,7 @@ from transformers import (
 
 from absa.found_targets import FoundTargetPipeline
 from absa.models import auto_class_of, load_classifier, takes
-from absa.open_questions import GivenTermPipeline, OpenQuestionPipeline, check_return_all
+from absa.open_questions import GivenTermPipeline, OpenQuestionPipeline, labels_left_out
 from absa.opinions import Opinion, from_answer
 from absa.text_answers import GivenTermTextPipeline, TextAnswerPipeline
 from modeling_generative_absa import TASKS, AspectOpinionPipeline
@@ -102,8 +102,7 @@ class Predictor:
         """
         if return_all is None:
             return_all = getattr(self.pipe, "_postprocess_params", vars(self.pipe)).get("return_all", False)
-        none_label = getattr(self.models[-1].config, "none_label", None)
-        return set() if check_return_all(return_all) else {none_label} - {None}
+        return labels_left_out(self.models[-1].config, return_all)
 
     def why_silent(self, text: str, targets: list[str] | dict[str, str] | None = None) -> str:
         """Why there is no opinion of a text.

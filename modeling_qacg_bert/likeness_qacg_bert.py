@@ -30,13 +30,15 @@ def likeness(model: PreTrainedModel, tokenizer, texts: Sequence[str], aspects: S
             these.
     Returns:
         The highest cosine of the state of a token of the text and the mean of those of the aspect, as the layers below
-        the guided ones make them, (N,) on the CPU; -1 where the text has no token.
+        the guided ones make them, (N,) on the CPU; -1 where the text has no token, else 0
+        where the aspect has none.
     """
     contexts = Contexts.from_config(model.config)
     masked = list(filter(PLACEHOLDER.fullmatch, contexts.targets))
     read = {text: written_text(_without(masked, text)) for text in texts}
     named = {aspect: contexts.auxiliary_sentence(NO_TARGET, aspect) for aspect in aspects}
-    of_names = {name: states.mean(0) for name, states in _states(model, tokenizer, named.values())}
+    # The sum points as the mean does, and that of no token is 0.
+    of_names = {name: states.sum(0) for name, states in _states(model, tokenizer, named.values())}
     names = list(of_names)
     vectors = normalize(torch.stack(list(of_names.values())), dim=-1)  # (A, H)
     unlike = vectors.new_full((1, len(names)), -1.0)
