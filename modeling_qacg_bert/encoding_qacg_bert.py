@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
-from .processing_qacg_bert import Contexts, Origins, is_readable, words_of, written_text, written_with_origins
+from .configuration_qacg_bert import positions_of
+from .processing_qacg_bert import (
+    Contexts,
+    Origins,
+    are_words,
+    is_readable,
+    words_of,
+    written_text,
+    written_with_origins,
+)
 from .questions_qacg_bert import shorten
 
 TOKENS = ("input_ids", "token_type_ids", "attention_mask")  # what a tokenizer gives of a text
@@ -21,6 +30,7 @@ def encode(
     auxiliary_sentence: bool = True,
     max_length: int = 512,
     mark_read: bool = False,
+    mark_words: bool = False,
     origins: Iterable[Origins] | None = None,
 ) -> dict[str, list]:
     """Encodes texts with one context each; the same for training and inference.
@@ -34,7 +44,7 @@ def encode(
             more looked at than `CHARACTERS_A_TOKEN` for each of them.
         mark_read: whether to say in `read`, which no model takes, how many characters of a text in writing are read
             where it loses its end, None where it does not.
-        origins: what the characters of each text stand for, for `words`, which no model takes either.
+        origins: what the characters of each text stand for, for `words`, which no model takes.
     Returns:
         Lists of as many rows, without padding: `input_ids`, `token_type_ids`, `attention_mask` and `context_ids`. The
         `words` of a row are, for each token, what `words_of` finds.
@@ -71,7 +81,7 @@ def encode(
             f"{shorten(repr(longest))} and the special tokens; raise it to at least {taken + 1}, or ask in fewer words"
         )
     columns = {name: [] for name in TOKENS}
-    read, words = [], []
+    read, is_word, words = [], [], []
     if written:
         encoded = tokenizer(
             written,
@@ -87,12 +97,15 @@ def encode(
             _last_character(row) if cut or row.overflowing else None
             for cut, row in zip(is_cut, encoded.encodings, strict=True)
         ]
+        if mark_words:
+            is_word = [are_words(row, text) for row, text in zip(encoded.encodings, written, strict=True)]
         if origins is not None:  # one after the other, as what their characters stand for takes much memory
             words = [
                 words_of(row, written_with_origins(text.replaced(*contexts.exchange(target))))
                 for row, text, target in zip(encoded.encodings, origins, targets, strict=True)
             ]
     marks = {"read": read} if mark_read else {}
+    marks |= {"is_word": is_word} if mark_words else {}
     marks |= {} if origins is None else {"words": words}
     return {**columns, "context_ids": context_ids, **marks}
 
@@ -112,6 +125,7 @@ def encode_together(
     *,
     max_length: int = 512,
     mark_read: bool = False,
+    mark_words: bool = False,
 ) -> tuple[dict[str, list], list[list[int]]]:
     """Encodes each text once, with all contexts it is asked about: for models without auxiliary sentences.
 
@@ -139,9 +153,39 @@ def encode_together(
         auxiliary_sentence=False,
         max_length=max_length,
         mark_read=mark_read,
+        mark_words=mark_words,
     )
     rows["context_ids"] = [[contexts.id(targets[number], aspects[number]) for number in own] for own in numbers]
     return rows, numbers
+
+
+def encode_questions(
+    config,
+    tokenizer,
+    contexts: Contexts,
+    texts: Sequence[str],
+    targets: Sequence[str | None],
+    aspects: Sequence[str],
+    *,
+    mark_words: bool = False,
+) -> tuple[dict[str, list], list[list[int]]]:
+    """Encodes questions as a model reads them, each text as seldom as it can.
+
+    Args:
+        config: of the model, with contexts or, as that of BERT-pair, without.
+        The others are as of `encode`.
+    Returns:
+        As `encode_together`: a text whose contexts the model reads from their ids or vectors alone is one row for all
+        of them; others are a row for each question.
+    """
+    max_length = min(positions_of(config), tokenizer.model_max_length)
+    options = {"max_length": max_length, "mark_read": True, "mark_words": mark_words}
+    if hasattr(type(config), "num_contexts") and not config.auxiliary_sentence:
+        return encode_together(tokenizer, contexts, texts, targets, aspects, **options)
+    options["auxiliary_sentence"] = config.auxiliary_sentence
+    rows = encode(tokenizer, contexts, texts, targets, aspects, **options)
+    rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]
+    return rows, [[number] for number in range(len(texts))]
 
 
 def encode_contexts(

@@ -3,92 +3,110 @@
 Asked about such an aspect, a model answers about one of those that it has learnt. Its layers below the guided ones
 still know which words are alike. As in ColBERT (Khattab & Zaharia, SIGIR 2020) the nearest token of a text counts.
 
-Shapes: N questions, A aspects, L tokens of a text, H hidden size.
+Shapes: N questions, B texts, A aspects, n tokens, H hidden size.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 
 import torch
 from torch.nn.functional import normalize
+from torch.nn.utils.rnn import pad_sequence
 from transformers import PreTrainedModel
 
 from .configuration_qacg_bert import positions_of
-from .encoding_qacg_bert import CHARACTERS_A_TOKEN
-from .processing_qacg_bert import NO_TARGET, PLACEHOLDER, Contexts, is_readable, occurrence, written_text
+from .encoding_qacg_bert import encode_together
+from .processing_qacg_bert import NO_TARGET, Contexts
 
-TEXTS_A_BATCH = 64
+ROWS_A_BATCH = 64
+
+
+def nearest_token(states: torch.Tensor, is_word: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+    """How like each aspect the nearest token of each text is.
+
+    Args:
+        states: what the layers below the guided ones make of texts without auxiliary sentences, (B, n, H).
+        is_word: false for special tokens, placeholders and padding, (B, n).
+        vectors: of aspects, as `aspect_vectors` gives them, (A, H).
+    Returns:
+        The highest cosine, -1 where a text has no such token, (B, A).
+    """
+    cosines = normalize(states.float(), dim=-1) @ vectors.T  # (B, n, A)
+    return cosines.masked_fill(~is_word[..., None], -1).amax(1)
 
 
 @torch.no_grad()
-def likeness(model: PreTrainedModel, tokenizer, texts: Sequence[str], aspects: Sequence[str]) -> torch.Tensor:
-    """How like each aspect the nearest token of its text is.
+def aspect_vectors(model: PreTrainedModel, tokenizer, aspects: Sequence[str]) -> torch.Tensor:
+    """Of each aspect the direction of the mean of its tokens below the guided layers, (A, H); 0 if it has none."""
+    sentences = [Contexts((), (aspect,)).auxiliary_sentence(NO_TARGET, aspect) for aspect in aspects]
+    tokens = tokenizer(sentences, return_special_tokens_mask=True)
+    is_word = [[not special for special in row] for row in tokens["special_tokens_mask"]]
+    found = torch.empty(len(aspects), model.config.hidden_size, device=model.device)
+    for rows, states, words in _states(model, tokenizer, tokens["input_ids"], is_word):
+        # The sum points as the mean does, and that of no token is 0.
+        found[rows] = normalize((states * words[..., None]).sum(1), dim=-1)
+    return found
+
+
+@torch.no_grad()
+def likeness(
+    model: PreTrainedModel, tokenizer, texts: Sequence[str], targets: Sequence[str | None], aspects: Sequence[str]
+) -> torch.Tensor:
+    """How like each question's aspect the nearest token of its text is, in a pass of its own.
 
     Args:
         model: a classifier with `context_source="text"`, in evaluation mode.
         tokenizer: its own.
-        texts, aspects: of each question. Masked targets of the training (LOCATION1) are not read: any text may have
-            these.
+        texts, targets, aspects: of each question. Placeholders (LOCATION1) are no words of a text: any may have these.
     Returns:
-        The highest cosine of the state of a token of the text and the mean of those of the aspect, as the layers below
-        the guided ones make them, (N,) on the CPU; -1 where the text has no token, else 0
-        where the aspect has none.
+        (N,) on the CPU, as `nearest_token`; 0 where an aspect has no token.
     """
-    contexts = Contexts.from_config(model.config)
-    masked = list(filter(PLACEHOLDER.fullmatch, contexts.targets))
-    read = {text: written_text(_without(masked, text)) for text in texts}
-    named = {aspect: contexts.auxiliary_sentence(NO_TARGET, aspect) for aspect in aspects}
-    # The sum points as the mean does, and that of no token is 0.
-    of_names = {name: states.sum(0) for name, states in _states(model, tokenizer, named.values())}
-    names = list(of_names)
-    vectors = normalize(torch.stack(list(of_names.values())), dim=-1)  # (A, H)
-    unlike = vectors.new_full((1, len(names)), -1.0)
-    nearest = {
-        text: torch.cat([unlike, normalize(states, dim=-1) @ vectors.T]).amax(0).cpu()  # (1 + L, A) -> (A,)
-        for text, states in _states(model, tokenizer, read.values())
-    }
-    pairs = zip(texts, aspects, strict=True)
-    return torch.stack([nearest[read[text]][names.index(named[aspect])] for text, aspect in pairs])
+    contexts = Contexts.from_config(model.config).including(targets, aspects)
+    max_length = min(positions_of(model.config), tokenizer.model_max_length)
+    texts_of, numbers = encode_together(
+        tokenizer, contexts, texts, targets, aspects, max_length=max_length, mark_words=True
+    )
+    columns = {aspect: column for column, aspect in enumerate(dict.fromkeys(aspects))}
+    vectors = aspect_vectors(model, tokenizer, list(columns))
+    found = torch.empty(len(texts))
+    for rows, states, words in _states(model, tokenizer, texts_of["input_ids"], texts_of["is_word"]):
+        for row, own in zip(rows, nearest_token(states, words, vectors), strict=True):
+            found[numbers[row]] = own[[columns[aspects[number]] for number in numbers[row]]].cpu()
+    return found
 
 
-def by_likeness(
-    model: PreTrainedModel, tokenizer, texts: Sequence[str], aspects: Sequence[str], logits: torch.Tensor, none: str
-) -> torch.Tensor:
+def by_likeness(config, logits: torch.Tensor, likeness: torch.Tensor, none: str) -> torch.Tensor:
     """Answers of which likeness decides whether a text speaks of its aspect, and the model what it says.
 
     Args:
-        model, tokenizer, texts, aspects: as of `likeness`; the configuration has a `likeness_calibration`.
-        logits: of the model, (N, labels), on the CPU.
+        config: of the model, with a `likeness_calibration`.
+        logits: of the model, (N, labels).
+        likeness: (N,)
         none: the label of a text that does not speak of its aspect.
     Returns:
         The logits with another one of none, so that at the calibration temperature P(none) is that of the likeness.
     """
-    slope, intercept = model.config.likeness_calibration
-    temperature = model.config.calibration_temperature
-    speaks = slope * likeness(model, tokenizer, texts, aspects).to(logits) + intercept
-    scaled = logits / temperature
-    is_none = torch.tensor([model.config.id2label[number] == none for number in range(logits.shape[-1])])
+    slope, intercept = config.likeness_calibration
+    speaks = slope * likeness.to(logits) + intercept
+    scaled = logits / config.calibration_temperature
+    is_none = torch.tensor([config.id2label[number] == none for number in range(logits.shape[-1])])
     said = scaled.masked_fill(is_none, float("-inf")).logsumexp(-1)
-    return torch.where(is_none, (said - speaks)[:, None], scaled) * temperature
+    return torch.where(is_none, (said - speaks)[:, None], scaled) * config.calibration_temperature
 
 
-def _without(targets: Iterable[str], text: str) -> str:
-    left = text
-    for target in targets:
-        left = occurrence(target).sub(" ", left)
-    return left if is_readable(left) else text
-
-
-def _states(model: PreTrainedModel, tokenizer, texts: Iterable[str]) -> Iterator[tuple[str, torch.Tensor]]:
-    """Each distinct text with the states of its tokens, special ones aside, (L, H)."""
-    max_length = min(positions_of(model.config), tokenizer.model_max_length)
-    distinct = sorted(set(texts), key=len)
-    for start in range(0, len(distinct), TEXTS_A_BATCH):
-        batch = distinct[start : start + TEXTS_A_BATCH]
-        looked_at = [text[: CHARACTERS_A_TOKEN * max_length] for text in batch]
-        inputs = tokenizer(looked_at, truncation=True, max_length=max_length, return_special_tokens_mask=True)
-        inputs = tokenizer.pad(inputs, padding_side="right", return_tensors="pt").to(model.device)
+def _states(
+    model: PreTrainedModel, tokenizer, input_ids: Sequence[list[int]], is_word: Sequence[list[bool]]
+) -> Iterator[tuple[list[int], torch.Tensor, torch.Tensor]]:
+    """Of batches of like length the rows' numbers, their states below the guided layers and which are of words."""
+    order = sorted(range(len(input_ids)), key=lambda row: len(input_ids[row]))
+    for start in range(0, len(order), ROWS_A_BATCH):
+        rows = order[start : start + ROWS_A_BATCH]
+        of_batch = {"input_ids": [input_ids[row] for row in rows]}
+        inputs = tokenizer.pad(of_batch, padding_side="right", return_tensors="pt").to(model.device)
         tokens = inputs["input_ids"], inputs["attention_mask"]
         states = model.base_model.unguided_states(*tokens, model.config.num_shared_layers).float()
-        is_word = inputs["attention_mask"].bool() & ~inputs["special_tokens_mask"].bool()
-        for text, own, words in zip(batch, states, is_word, strict=True):
-            yield text, own[words]
+        yield rows, states, padded([is_word[row] for row in rows]).to(model.device)
+
+
+def padded(rows: Iterable[list[bool]]) -> torch.Tensor:
+    """Rows of unlike length, false behind them, (B, n)."""
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True)

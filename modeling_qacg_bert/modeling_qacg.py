@@ -184,6 +184,7 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
         context_input_ids: torch.Tensor | None = None,
         context_attention_mask: torch.Tensor | None = None,
         context_embeds: torch.Tensor | None = None,
+        output_shared_states: bool = False,
     ) -> ContextGuidedModelOutput:
         r"""
         Args:
@@ -196,6 +197,7 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
             output_attentions: whether to return the weights of every layer (computed by the eager backend).
             output_hidden_states: whether to return the states of all layers.
             context_input_ids, context_attention_mask, context_embeds: contexts in words, as of `QACGBertModel`.
+            output_shared_states: whether to return what the first context-guided layer reads.
 
         Raises:
             ValueError: as `check_texts`, or if `context_ids` do not fit.
@@ -227,12 +229,15 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
             key_mask = for_each_context(attention_mask[:, None, None, :].bool(), num_contexts)
         output_attentions = self.config.output_attentions if output_attentions is None else output_attentions
         weights = [] if output_attentions else None  # of the guided layers
+        output_hidden_states = (
+            self.config.output_hidden_states if output_hidden_states is None else output_hidden_states
+        )
         outputs = run(
             self.encoder,
             self.guidance,
             Context(embedding.reshape(-1, 1, embedding.shape[-1]), key_mask, weights),
             {name: value for name, value in inputs.items() if name in self.encoder_inputs},
-            self.config.output_hidden_states if output_hidden_states is None else output_hidden_states,
+            output_hidden_states or output_shared_states,
         )
         states = outputs.last_hidden_state
         pooled = outputs.get("pooler_output")
@@ -244,7 +249,8 @@ class GuidedModel(ToldContexts, GuidedPreTrainedModel):
         return ContextGuidedModelOutput(
             last_hidden_state=by_text(num_shared, states),
             pooler_output=by_text(num_shared, pooled),
-            hidden_states=tuple(all_states) or None,
+            hidden_states=tuple(all_states) if output_hidden_states else None,
+            shared_states=all_states[num_shared] if output_shared_states else None,
             attentions=tuple(all_weights) or None,
             # One tuple of quantities a layer -> one tuple of layers a quantity.
             **dict(zip(WEIGHT_NAMES[1:], zip(*of_guided, strict=True), strict=False)),
@@ -285,6 +291,7 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
         context_input_ids: torch.Tensor | None = None,
         context_attention_mask: torch.Tensor | None = None,
         context_embeds: torch.Tensor | None = None,
+        output_shared_states: bool = False,
     ) -> ContextGuidedClassifierOutput:
         r"""
         Args:
@@ -309,6 +316,7 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
             context_input_ids=context_input_ids,
             context_attention_mask=context_attention_mask,
             context_embeds=context_embeds,
+            output_shared_states=output_shared_states,
             return_dict=True,
         )
         logits = self.classifier(self.dropout(outputs.pooler_output))
@@ -324,6 +332,7 @@ class GuidedForSequenceClassification(GuidedPreTrainedModel):
             loss=loss,
             logits=logits,
             hidden_states=outputs.hidden_states,
+            shared_states=outputs.shared_states,
             **{name: outputs[name] for name in WEIGHT_NAMES if name in outputs},
         )
 

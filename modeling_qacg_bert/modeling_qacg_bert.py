@@ -119,6 +119,7 @@ class ContextGuidedModel(ToldContexts, ContextGuidedPreTrainedModel):
         context_input_ids: torch.Tensor | None = None,
         context_attention_mask: torch.Tensor | None = None,
         context_embeds: torch.Tensor | None = None,
+        output_shared_states: bool = False,
     ) -> ContextGuidedModelOutput:
         r"""
         Args:
@@ -138,6 +139,7 @@ class ContextGuidedModel(ToldContexts, ContextGuidedPreTrainedModel):
             context_attention_mask: 1 at their tokens, 0 at padding, (C, m); None where there is no padding.
             context_embeds: the vectors of each text's contexts, (B, H) or (B, K, H), instead of all three:
                 `embed_contexts` gives those of contexts in words, once for any number of texts.
+            output_shared_states: whether to return what the first context-guided layer reads.
 
         Raises:
             ValueError: if not exactly one of `input_ids` and `inputs_embeds` is given, or the shape of
@@ -174,8 +176,10 @@ class ContextGuidedModel(ToldContexts, ContextGuidedPreTrainedModel):
         all_attentions, guided_weights = [], []
         for number, layer in enumerate(self.encoder.layer):
             is_shared = number < num_shared
-            if number == num_shared and key_mask is not None:
-                key_mask = for_each_context(key_mask, context_embedding.shape[1])
+            if number == num_shared:
+                shared_states = hidden_states
+                if key_mask is not None:
+                    key_mask = for_each_context(key_mask, context_embedding.shape[1])
             if number == num_shared + 1:  # each context has become a text of its own
                 context_embedding = context_embedding.flatten(0, 1)[:, None]
             hidden_states, weights = layer(
@@ -198,6 +202,7 @@ class ContextGuidedModel(ToldContexts, ContextGuidedPreTrainedModel):
             pooler_output=by_text(self.pooler(hidden_states)),
             hidden_states=tuple(all_hidden_states) or None,
             attentions=tuple(all_attentions) or None,
+            shared_states=shared_states if output_shared_states else None,
             # One tuple of quantities a layer -> one tuple of layers a quantity.
             **dict(zip(WEIGHT_NAMES[1:], zip(*guided_weights, strict=True), strict=False)),
         )
@@ -238,6 +243,7 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
         context_input_ids: torch.Tensor | None = None,
         context_attention_mask: torch.Tensor | None = None,
         context_embeds: torch.Tensor | None = None,
+        output_shared_states: bool = False,
     ) -> ContextGuidedClassifierOutput:
         r"""
         Args:
@@ -261,6 +267,7 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
             context_input_ids=context_input_ids,
             context_attention_mask=context_attention_mask,
             context_embeds=context_embeds,
+            output_shared_states=output_shared_states,
             first_token_only=True,
             return_dict=True,
         )
@@ -277,6 +284,7 @@ class ContextGuidedForSequenceClassification(ContextGuidedPreTrainedModel):
             loss=loss,
             logits=logits,
             hidden_states=outputs.hidden_states,
+            shared_states=outputs.shared_states,
             **{name: outputs[name] for name in WEIGHT_NAMES if name in outputs},
         )
 

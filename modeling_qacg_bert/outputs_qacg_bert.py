@@ -24,6 +24,7 @@ class ContextGuidedModelOutput(ModelOutput):
         self_attentions: likewise, of QACG's context-guided layers only: the softmax weights, (B, h, n, n)
         quasi_attentions: as `self_attentions`: the ungated quasi-attention, (B, h, n, n)
         quasi_gates: as `self_attentions`: the gate of the quasi-attention, (B, h, n, 1)
+        shared_states: with `output_shared_states`: what the first context-guided layer reads of each text, (B, n, H)
     """
 
     last_hidden_state: torch.FloatTensor | None = None
@@ -33,6 +34,7 @@ class ContextGuidedModelOutput(ModelOutput):
     self_attentions: tuple[torch.FloatTensor, ...] | None = None
     quasi_attentions: tuple[torch.FloatTensor, ...] | None = None
     quasi_gates: tuple[torch.FloatTensor, ...] | None = None
+    shared_states: torch.FloatTensor | None = None
 
 
 @dataclass
@@ -47,6 +49,7 @@ class ContextGuidedClassifierOutput(ModelOutput):
     self_attentions: tuple[torch.FloatTensor, ...] | None = None
     quasi_attentions: tuple[torch.FloatTensor, ...] | None = None
     quasi_gates: tuple[torch.FloatTensor, ...] | None = None
+    shared_states: torch.FloatTensor | None = None
 
 
 WEIGHT_NAMES = ("attentions", "self_attentions", "quasi_attentions", "quasi_gates")

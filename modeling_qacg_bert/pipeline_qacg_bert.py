@@ -10,10 +10,9 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import Pipeline
 from transformers.utils import logging
 
-from .configuration_qacg_bert import positions_of
 from .contexts_qacg_bert import vectors_of
-from .encoding_qacg_bert import TOKENS, encode, encode_together
-from .likeness_qacg_bert import by_likeness
+from .encoding_qacg_bert import TOKENS, encode_questions
+from .likeness_qacg_bert import aspect_vectors, by_likeness, likeness, nearest_token, padded
 from .names_qacg_bert import OwnNames
 from .processing_qacg_bert import NO_ASPECT, NO_TARGET, Contexts, is_readable, is_within, occurrence
 from .questions_qacg_bert import (
@@ -29,7 +28,7 @@ from .questions_qacg_bert import (
     shown,
     windows,
 )
-from .relevance_qacg_bert import ATTENTION, METHODS, attention_of_words, encode_words, relevance_of_words
+from .relevance_qacg_bert import ATTENTION, METHODS, explain_answers
 from .sentences_qacg_bert import passages, sentences
 
 TASK = "aspect-sentiment"
@@ -279,7 +278,8 @@ class AspectSentimentPipeline(Pipeline):
                     given.append([pair for pair in own if all_of_them or pair[1]["label"] != self._none_label])
                 if explain:
                     method = METHODS[0] if explain is True else explain
-                    self._explain([pair for own in given for pair in own], batch_size, method)
+                    left = [pair for own in given for pair in own]
+                    explain_answers(self.model, self.tokenizer, left, batch_size, method)
                 for one, own in zip(window, given, strict=True):
                     answers = [answer for _, answer in own]
                     progress.update()
@@ -289,79 +289,71 @@ class AspectSentimentPipeline(Pipeline):
         """All answers to some questions, in order."""
         config = self.model.config
         asked = [[getattr(question, field) for question in questions] for field in ("text", "target", "aspect")]
-        contexts = Contexts.from_config(config).including(*asked[1:])
-        rows, numbers = self._encode(contexts, *asked)
+        trained = Contexts.from_config(config)
+        contexts = trained.including(*asked[1:])
+        new = []  # aspects of which likeness says whether a text speaks of them
+        if getattr(config, "likeness_calibration", None) is not None:
+            new = [aspect for aspect in dict.fromkeys(asked[2]) if trained.knows(aspect) is False]
+        # With auxiliary sentences the states of a text know what it is asked about.
+        is_found_here = bool(new) and not config.auxiliary_sentence
+        rows, numbers = encode_questions(config, self.tokenizer, contexts, *asked, mark_words=is_found_here)
+        vectors = None
         if self._takes_contexts and contexts.is_open:
             vectors = vectors_of(self.model, self.tokenizer, contexts, chain.from_iterable(rows["context_ids"]))
-        logits = torch.empty(len(questions), config.num_labels)
+        if is_found_here:
+            directions = aspect_vectors(self.model, self.tokenizer, new)
+            columns = {aspect: column for column, aspect in enumerate(new)}
+        logits, found = torch.empty(len(questions), config.num_labels), torch.empty(len(questions))
         read = [None] * len(questions)  # how far the text of each, None for all of it
         for own, of_row in zip(numbers, rows["read"], strict=True):
             for number in own:
                 read[number] = of_row
 
         for batch in batches(rows, batch_size):
-            inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
-            # The model reads its answer off the first position, whatever the tokenizer's side.
-            inputs = self.tokenizer.pad(inputs, padding_side="right", return_tensors="pt")
-            if self._takes_contexts:
-                ids = [rows["context_ids"][row][part] for row, part in batch]
-                name, told = "context_ids", map(torch.tensor, ids)
-                if contexts.is_open:
-                    name, told = "context_embeds", (torch.stack([vectors[number] for number in own]) for own in ids)
-                inputs[name] = pad_sequence(list(told), batch_first=True)  # with contexts no one looks at
-            answers = self.forward(inputs).reshape(len(batch), -1, config.num_labels)
-            for (row, part), answer in zip(batch, answers, strict=True):
+            inputs = self._inputs(rows, batch, vectors)
+            if is_found_here:
+                inputs["is_word"] = padded(rows["is_word"][row] for row, _ in batch)
+                inputs["aspect_vectors"] = directions
+            outputs = self.forward(inputs)
+            answers = outputs["logits"].reshape(len(batch), -1, config.num_labels)
+            for place, (row, part) in enumerate(batch):
                 own = numbers[row][part]
-                logits[own] = answer[: len(own)]
+                logits[own] = answers[place, : len(own)]
+                if is_found_here:
+                    found[own] = outputs["likeness"][place, [columns.get(asked[2][number], 0) for number in own]]
         if not logits.isfinite().all():
             raise ValueError(
                 "the model's answers are not finite: its weights are not, or do not fit into its dtype; load it with "
                 "dtype=torch.float32, or another"
             )
-        trained = Contexts.from_config(config)
-        unknown = [number for number, aspect in enumerate(asked[2]) if trained.knows(aspect) is False]
-        if unknown and getattr(config, "likeness_calibration", None) is not None:
-            pairs = ([column[number] for number in unknown] for column in (asked[0], asked[2]))
-            logits[unknown] = by_likeness(self.model, self.tokenizer, *pairs, logits[unknown], self._none_label)
+        if unknown := [number for number, aspect in enumerate(asked[2]) if aspect in new]:
+            if not is_found_here:
+                apart = ([column[number] for number in unknown] for column in asked)
+                found[unknown] = likeness(self.model, self.tokenizer, *apart)
+            logits[unknown] = by_likeness(config, logits[unknown], found[unknown], self._none_label)
         return self.postprocess({"questions": questions, "logits": logits, "read": read}, **of_answers)
 
-    def _encode(self, contexts: Contexts, *asked: list[str]) -> tuple[dict[str, list], list[list[int]]]:
-        """Rows with lists of context ids, and the numbers of each row's questions, which are texts, targets, aspects.
+    def _inputs(
+        self, rows: Mapping[str, list], batch: list[tuple[int, slice]], vectors: Mapping[int, torch.Tensor] | None
+    ) -> dict[str, torch.Tensor]:
+        """What the model takes of a batch; its contexts as their vectors, where there are such."""
+        inputs = {name: [rows[name][row] for row, _ in batch] for name in TOKENS}
+        # The model reads its answer off the first position, whatever the tokenizer's side.
+        inputs = dict(self.tokenizer.pad(inputs, padding_side="right", return_tensors="pt"))
+        if self._takes_contexts:
+            ids = [rows["context_ids"][row][part] for row, part in batch]
+            name, told = "context_ids", map(torch.tensor, ids)
+            if vectors is not None:
+                name, told = "context_embeds", (torch.stack([vectors[number] for number in own]) for own in ids)
+            inputs[name] = pad_sequence(list(told), batch_first=True)  # with contexts no one looks at
+        return inputs
 
-        A text whose contexts the model reads from their ids alone is one row for all of them, or for all of a target.
-        """
-        config = self.model.config
-        max_length = min(positions_of(config), self.tokenizer.model_max_length)
-        options = {"max_length": max_length, "mark_read": True}
-        if self._takes_contexts and not config.auxiliary_sentence:
-            return encode_together(self.tokenizer, contexts, *asked, **options)
-        rows = encode(self.tokenizer, contexts, *asked, auxiliary_sentence=config.auxiliary_sentence, **options)
-        rows["context_ids"] = [[context_id] for context_id in rows["context_ids"]]
-        return rows, [[number] for number in range(len(asked[0]))]
-
-    def _explain(self, answered: list[tuple[Question, dict]], batch_size: int, method: str):
-        """Puts the words of each question's text, with what explains the answer, into it."""
-        questions, answers = ([pair[part] for pair in answered] for part in (0, 1))
-        asked = ([getattr(question, field) for question in questions] for field in ("target", "aspect"))
-        rows = encode_words(self.model, self.tokenizer, [question.origins() for question in questions], *asked)
-        if method == ATTENTION:
-            found = attention_of_words(self.model, self.tokenizer, rows, batch_size)
-        else:
-            probabilities = [
-                list(answer["probabilities"].values()) for answer in answers
-            ]  # in the order of the labels
-            labels = [of_labels.index(max(of_labels)) for of_labels in probabilities]
-            relevance = relevance_of_words(self.model, self.tokenizer, rows, labels, method, batch_size)
-            found = [{word: {"relevance": value} for word, value in of_text.items()} for of_text in relevance]
-        for question, answer, of_words in zip(questions, answers, found, strict=True):
-            before, _ = question.span or (0, 0)
-            answer["words"] = [
-                {"word": question.source[start:end], "start": before + start, "end": before + end, **values}
-                for (start, end), values in of_words.items()
-            ]
-
-    def _forward(self, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        return self.model(**batch).logits.float()  # (B, labels) or (B, K, labels)
+    def _forward(self, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        if "is_word" not in batch:
+            return {"logits": self.model(**batch).logits.float()}  # (B, labels) or (B, K, labels)
+        like = batch.pop("is_word"), batch.pop("aspect_vectors")
+        outputs = self.model(**batch, output_shared_states=True)
+        return {"logits": outputs.logits.float(), "likeness": nearest_token(outputs.shared_states, *like)}
 
     def postprocess(self, answered: dict, abstain_below: float = 0.0) -> list[dict]:
         """Answers from questions, their logits (questions, labels) and how much of each text was read."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
 NO_ASPECT = ""  # the aspect of a question about a target as such
 PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
+WRITTEN_PLACEHOLDER = re.compile(r"(location|target|entity) - \d+")
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 BLANKS = re.compile(r"\s+")
 # Letters that a name may stand next to: of scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese,
@@ -258,6 +259,20 @@ def written_target(target: str) -> str:
 def written_aspect(aspect: str) -> str:
     """An aspect as it is written for the model: `"transit-location"` -> `"transit location"`."""
     return " ".join(re.split(r"[-_/#\s]+", aspect)).strip()
+
+
+def are_words(encoding, text: str) -> list[bool]:
+    """For each token whether it is of the text and of no placeholder, which stands for a name.
+
+    Args:
+        encoding: a `tokenizers.Encoding`.
+        text: its first sequence, in writing.
+    """
+    names = [found.span() for found in WRITTEN_PLACEHOLDER.finditer(text)]
+    return [
+        sequence == 0 and all(end <= first or last <= start for first, last in names)
+        for sequence, (start, end) in zip(encoding.sequence_ids, encoding.offsets, strict=True)
+    ]
 
 
 class Word(NamedTuple):

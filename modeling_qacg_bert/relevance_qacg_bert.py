@@ -11,6 +11,7 @@ from .configuration_qacg_bert import positions_of
 from .contexts_qacg_bert import vectors_of
 from .encoding_qacg_bert import TOKENS, encode
 from .processing_qacg_bert import Contexts, Origins, Word
+from .questions_qacg_bert import Question
 
 METHODS = ("gradient", "integrated_gradients")
 STEPS = 64  # points of the integral
@@ -222,3 +223,29 @@ def _captum():
     except ImportError as error:
         raise ImportError("explain needs Captum: pip install captum") from error
     return attr
+
+
+def explain_answers(
+    model: PreTrainedModel,
+    tokenizer,
+    answered: Sequence[tuple[Question, dict]],
+    batch_size: int,
+    method: str,
+):
+    """Puts the words of each question's text, with what explains the answer, into it."""
+    questions, answers = ([pair[part] for pair in answered] for part in (0, 1))
+    asked = ([getattr(question, field) for question in questions] for field in ("target", "aspect"))
+    rows = encode_words(model, tokenizer, [question.origins() for question in questions], *asked)
+    if method == ATTENTION:
+        found = attention_of_words(model, tokenizer, rows, batch_size)
+    else:
+        probabilities = [list(answer["probabilities"].values()) for answer in answers]  # in the order of the labels
+        labels = [of_labels.index(max(of_labels)) for of_labels in probabilities]
+        relevance = relevance_of_words(model, tokenizer, rows, labels, method, batch_size)
+        found = [{word: {"relevance": value} for word, value in of_text.items()} for of_text in relevance]
+    for question, answer, of_words in zip(questions, answers, found, strict=True):
+        before, _ = question.span or (0, 0)
+        answer["words"] = [
+            {"word": question.source[start:end], "start": before + start, "end": before + end, **values}
+            for (start, end), values in of_words.items()
+        ]

@@ -31,7 +31,7 @@ from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments, recipe_words
 from grids import Grid, read_grid, run_name
 from modeling_qacg_bert import written_aspect
-from modeling_qacg_bert.likeness_qacg_bert import by_likeness
+from modeling_qacg_bert.likeness_qacg_bert import by_likeness, likeness
 from results import GridAndDataArguments, add_found, answers_in, look_at_trained
 
 SCORES = ("aspect_auc", "sentiment_accuracy")
@@ -98,8 +98,8 @@ def by_likeness_of(checkpoint: Path, run: Mapping, data_dir: str | None) -> dict
     rows = rows[rows["aspect"] == aspect]
     columns = [f"p_{model.config.id2label[number]}" for number in range(model.config.num_labels)]
     logits = torch.tensor(rows[columns].to_numpy(np.float64)).log()
-    asked = rows["text"].tolist(), rows["aspect"].tolist()
-    answered = by_likeness(model, tokenizer, *asked, logits, task.none_label)
+    asked = (rows[name].tolist() for name in ("text", "target", "aspect"))
+    answered = by_likeness(model.config, logits, likeness(model, tokenizer, *asked), task.none_label)
     calibrated = (answered / model.config.calibration_temperature).softmax(-1)
     rows = rows.assign(**dict(zip(columns, calibrated.T.numpy(), strict=True)))
     # All targets of a text are as likely, which for AUC must be a tie.

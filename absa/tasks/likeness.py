@@ -20,16 +20,16 @@ def calibrate_likeness(
     """
     if getattr(model.config, "context_source", "id") != "text" or not hasattr(model.config, "likeness_calibration"):
         return {}
-    texts, aspects, speak = [], [], []
+    asked, speak = ([], [], []), []
     for task in tasks:
         if task.contexts is not None and task.none_label is not None:
             rows = task.splits["validation"]
-            texts += rows["text"]
-            aspects += rows["aspect"]
+            for column, name in zip(asked, ("text", "target", "aspect"), strict=True):
+                column += rows[name]
             speak += [label != task.none_label for label in rows["label"]]
     if len(set(speak)) < 2:
         return {"likeness_calibration": None}
-    found = likeness(model, tokenizer, texts, aspects).double().numpy()
+    found = likeness(model, tokenizer, *asked).double().numpy()
     # Scaled for the optimizer: the cosines of some encoders are all near 1.
     middle, spread = found.mean(), found.std() or 1.0
     fitted = LogisticRegression(C=np.inf).fit(((found - middle) / spread)[:, None], speak)

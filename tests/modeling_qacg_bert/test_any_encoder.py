@@ -183,6 +183,18 @@ def test_in_training_weights_are_dropped_together(older, newer, batch):
     assert not torch.equal(outputs[1], model.eval()(**batch, context_ids=torch.tensor([0, 3, 5])).pooler_output)
 
 
+@pytest.mark.parametrize("num_context_layers", [None, 2])
+def test_what_the_first_guided_layer_reads(encoder, num_context_layers, batch):
+    model = make(QACGModel, encoder, num_context_layers=num_context_layers)
+    contexts = torch.tensor([[0, 1], [2, 3], [4, 5]])
+    with torch.no_grad():
+        given = model(**batch, context_ids=contexts, output_shared_states=True)
+        expected = model(**batch, context_ids=contexts, output_hidden_states=True).hidden_states
+    torch.testing.assert_close(given.shared_states, expected[model.config.num_shared_layers])
+    assert given.shared_states.shape[0] == 3
+    assert given.hidden_states is None
+
+
 @pytest.mark.parametrize("model_class", [QACGModel, CGModel])
 def test_without_guidance_it_is_the_encoder(encoder, model_class, batch):
     """α = 0 takes away the quasi-attention, which is all that QACG adds; CG's gates are 0 where their weights are."""

@@ -13,6 +13,7 @@ from modeling_qacg_bert import (
     QACGBertForSequenceClassification,
     QACGConfig,
     QACGForSequenceClassification,
+    pipeline_qacg_bert,
 )
 from modeling_qacg_bert.likeness_qacg_bert import by_likeness, likeness
 
@@ -53,34 +54,68 @@ def naive(pipe: AspectSentimentPipeline, text: str, aspect: str) -> float:
 
     with torch.no_grad():
         of_name = states(aspect.replace("-", " ")).mean(0)
-        read = text.replace("LOCATION1", "").replace("LOCATION2", "")
-        of_text = states(read if read.strip() else "location - 1")
-        return max(torch.nn.functional.cosine_similarity(state, of_name, dim=0).item() for state in of_text)
+        read = text.replace("LOCATION1", "location - 1").replace("LOCATION2", "location - 2")
+        placeholder = {"location", "-", "1", "2"}
+        words = [token not in placeholder for token in pipe.tokenizer.tokenize(read)]
+        of_text = states(read)[words]
+        cosines = [torch.nn.functional.cosine_similarity(state, of_name, dim=0).item() for state in of_text]
+        return max(cosines, default=-1)
+
+
+def asked(texts: list[str], aspects: list[str]) -> list[tuple[str, str, str]]:
+    """Texts, targets and aspects."""
+    return list(zip(*((text, "", aspect) for text in texts for aspect in aspects), strict=True))
 
 
 def test_of_a_text_the_nearest_token_counts(pipe):
-    asked = [(text, aspect) for text in TEXTS for aspect in ("price", "noise-at night", "safe")]
-    found = likeness(pipe.model, pipe.tokenizer, *zip(*asked, strict=True))
-    assert found.tolist() == pytest.approx([naive(pipe, *pair) for pair in asked], abs=1e-5)
+    questions = asked(TEXTS, ["price", "noise-at night", "safe"])
+    found = likeness(pipe.model, pipe.tokenizer, *questions)
+    expected = [naive(pipe, text, aspect) for text, _, aspect in zip(*questions, strict=True)]
+    assert found.tolist() == pytest.approx(expected, abs=1e-5)
     assert found[-1] == pytest.approx(1, abs=1e-5)  # the text is the aspect
     many = ["near " * 100 + "safe", "near " * 62]  # of which 62 tokens are read
-    assert len(set(likeness(pipe.model, pipe.tokenizer, many, ["safe"] * 2).tolist())) == 1
+    assert len(set(likeness(pipe.model, pipe.tokenizer, *asked(many, ["safe"])).tolist())) == 1
     pipe.model.bfloat16()
-    assert likeness(pipe.model, pipe.tokenizer, ["safe"], ["safe"]).item() == pytest.approx(1, abs=1e-5)
+    assert likeness(pipe.model, pipe.tokenizer, *asked(["safe"], ["safe"])).item() == pytest.approx(1, abs=1e-5)
     pipe.model.float()
 
 
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_the_pipeline_takes_the_states_of_its_own_pass(pipe, monkeypatch, symmetric):
+    monkeypatch.setattr(pipe.model.config, "symmetric_targets", symmetric)
+    texts = ["far LOCATION2 is near LOCATION1", "safe LOCATION2", "near " * 100 + "safe"]
+    aspects = ["noise", "price", "far"]
+    read = []
+    monkeypatch.setattr(pipeline_qacg_bert, "by_likeness", lambda *given: read.append(given[2]) or by_likeness(*given))
+    answers = [answer for own in pipe(texts, aspects=aspects, return_all=True, batch_size=4) for answer in own]
+    new = [answer for answer in answers if not answer["in_training"]]
+    of_texts = [texts[0]] * 4 + [texts[1]] * 2 + [texts[2]] * 2
+    targets, names = ([answer[field] for answer in new] for field in ("target", "aspect"))
+    torch.testing.assert_close(read[0], likeness(pipe.model, pipe.tokenizer, of_texts, targets, names))
+    is_same = read[0][0] == read[0][2]  # about one target of a text and the other
+    assert bool(is_same) is not symmetric
+
+
+def test_auxiliary_sentences_are_no_part_of_the_text(pipe, monkeypatch):
+    monkeypatch.setattr(pipe.model.config, "auxiliary_sentence", True)
+    answers = pipe(TEXTS[1], aspects=["noise", "price", "fish"], return_all=True)
+    for answer in answers[::2]:
+        expected = 1 / (1 + np.exp(3 - 6 * naive(pipe, TEXTS[1], answer["aspect"])))
+        assert answer["present"] == pytest.approx(expected, abs=1e-5)
+
+
 def test_targets_that_are_words_of_the_texts_are_read(pipe, monkeypatch):
-    asked = pipe.model, pipe.tokenizer, ["the price is dear", "the fish is dear"], ["price", "price"]
-    expected = likeness(*asked)
+    questions = asked(["the price is dear", "the fish is dear"], ["price"])
+    expected = likeness(pipe.model, pipe.tokenizer, *questions)
     monkeypatch.setattr(pipe.model.config, "targets", ["price", "fish"])
-    assert torch.equal(likeness(*asked), expected)
+    assert torch.equal(likeness(pipe.model, pipe.tokenizer, *questions), expected)
     assert expected[0] > expected[1]
 
 
 def test_a_text_or_an_aspect_without_tokens(pipe):
     nothing = "\u0301"  # an accent alone, which the tokenizer drops
-    found = likeness(pipe.model, pipe.tokenizer, ["safe", nothing, "safe"], ["safe", "safe", nothing])
+    questions = ["safe", nothing, "safe"], [""] * 3, ["safe", "safe", nothing]
+    found = likeness(pipe.model, pipe.tokenizer, *questions)
     assert found.tolist() == pytest.approx([1, -1, 0], abs=1e-5)
     _, (answer,) = pipe(["safe", nothing], aspects=["noise"], return_all=True)
     assert answer["present"] == pytest.approx(1 / (1 + np.exp(3 + 6)), abs=1e-6)
@@ -90,9 +125,9 @@ def test_a_text_or_an_aspect_without_tokens(pipe):
 
 def test_it_decides_whether_and_the_model_says_what(pipe):
     logits = torch.tensor([[2.0, -1.0, 0.5], [0.0, 9.0, 1.0]])
-    texts, aspects = TEXTS[:2], ["noise", "view"]
-    answered = by_likeness(pipe.model, pipe.tokenizer, texts, aspects, logits, "none")
-    speaks = torch.sigmoid(6 * likeness(pipe.model, pipe.tokenizer, texts, aspects) - 3)
+    like = torch.tensor([0.2, 0.9])
+    answered = by_likeness(pipe.model.config, logits, like, "none")
+    speaks = torch.sigmoid(6 * like - 3)
     torch.testing.assert_close((answered / 1.5).softmax(-1)[:, 1], 1 - speaks)
     torch.testing.assert_close(answered[:, [0, 2]], logits[:, [0, 2]])
 
@@ -100,10 +135,10 @@ def test_it_decides_whether_and_the_model_says_what(pipe):
 @pytest.mark.parametrize("batch_size", [1, 8])
 def test_the_pipeline_asks_it_about_aspects_that_are_new(pipe, batch_size):
     aspects = ["price", "noise at night", "Safety", "far \ud800"]
-    asked = {"aspects": aspects, "return_all": True, "batch_size": batch_size}
-    answered = [answer for own in pipe(TEXTS[:3], **asked) for answer in own]
+    options = {"aspects": aspects, "return_all": True, "batch_size": batch_size}
+    answered = [answer for own in pipe(TEXTS[:3], **options) for answer in own]
     calibration, pipe.model.config.likeness_calibration = pipe.model.config.likeness_calibration, None
-    of_model = [answer for own in pipe(TEXTS[:3], **asked) for answer in own]
+    of_model = [answer for own in pipe(TEXTS[:3], **options) for answer in own]
     pipe.model.config.likeness_calibration = calibration
     assert [answer["in_training"] for answer in answered] == [True, False, True, False] * 3
     for text, answer, before in zip(np.repeat(TEXTS[:3], 4), answered, of_model, strict=True):
@@ -130,7 +165,9 @@ class Rows:
 
     def __init__(self, *labels: str):
         number = len(labels)
-        self.splits = {"validation": {"text": ["t"] * number, "aspect": ["a"] * number, "label": labels}}
+        self.splits = {
+            "validation": {**{name: ["a"] * number for name in ("text", "target", "aspect")}, "label": labels}
+        }
 
 
 def test_calibration(pipe, monkeypatch):
@@ -138,10 +175,10 @@ def test_calibration(pipe, monkeypatch):
     found = generator.uniform(0, 1, 20000)
     speaks = generator.uniform(0, 1, 20000) < 1 / (1 + np.exp(2 - 5 * found))
     task = Rows(*np.where(speaks, "positive", "none"))
-    asked = []
+    numbers = []
 
-    def fake(model, tokenizer, texts, aspects):
-        asked.append(len(texts))
+    def fake(model, tokenizer, texts, targets, aspects):
+        numbers.append(len(texts))
         return torch.from_numpy(sign * found[: len(texts)])
 
     monkeypatch.setattr(fitting, "likeness", fake)
@@ -150,7 +187,7 @@ def test_calibration(pipe, monkeypatch):
     terms.contexts = None  # targets that are words of the texts
     calibrated = fitting.calibrate_likeness(pipe.model, pipe.tokenizer, [terms, task])
     assert calibrated["likeness_calibration"] == pytest.approx([5, -2], abs=0.25)
-    assert asked == [20000]
+    assert numbers == [20000]
     near_one, found = found, 0.97 + 0.005 * found  # as of an encoder whose states are all alike
     slope, intercept = fitting.calibrate_likeness(pipe.model, pipe.tokenizer, [task])["likeness_calibration"]
     assert (0.005 * slope, intercept + 0.97 * slope) == pytest.approx(calibrated["likeness_calibration"], abs=0.01)

@@ -91,6 +91,19 @@ def test_states_and_weights_of_every_context(kind, make_model, make_batches, num
                 torch.testing.assert_close(a.flatten(0, 1), b)
 
 
+@NUM_CONTEXT_LAYERS
+def test_what_the_first_guided_layer_reads(kind, make_model, make_batches, num_context_layers):
+    model = make_model(kind, num_hidden_layers=LAYERS, num_context_layers=num_context_layers)
+    batch, _ = make_batches(padding="right")
+    with torch.no_grad():
+        given = model(**batch, output_shared_states=True)
+        expected = model(**batch, output_hidden_states=True)
+    torch.testing.assert_close(given.logits, expected.logits)
+    assert torch.equal(given.shared_states, expected.hidden_states[LAYERS - (num_context_layers or LAYERS)])
+    assert given.hidden_states is None
+    assert expected.shared_states is None
+
+
 def test_a_single_column_is_one_context(kind, make_model, make_batch):
     model, batch = make_model(kind), make_batch(padding="left")
     column = {**batch, "context_ids": batch["context_ids"][:, None], "labels": batch["labels"][:, None]}
