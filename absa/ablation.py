@@ -32,10 +32,10 @@ def gates(change: Callable[[torch.Tensor], torch.Tensor]) -> Iterator[None]:
         yield
 
 
-def questions_of(task: Classification) -> list[dict[str, str]]:
-    """The rows of the test split as a pipeline is asked about them."""
+def questions_of(task: Classification, split: str = "test") -> list[dict[str, str]]:
+    """The rows of a split as a pipeline is asked about them."""
     names = ("text", "target", "aspect")
-    rows = zip(*(task.splits["test"][name] for name in names), strict=True)
+    rows = zip(*(task.splits[split][name] for name in names), strict=True)
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

@@ -1,27 +1,38 @@
-"""How well models tell two differing opinions of one sentence apart, by the sample corpus' contrast set.
+"""How well a model tells two differing opinions of one sentence apart, by the sample corpus' contrast set.
 
-    python study/contrast.py study/grids/levers_sentihood.yaml
+    python study/contrast.py outputs/run/seed-42
 
-Keeps, as shares, what `benchmarks/contrast.py` prints. What was found before in models that are not there is kept.
+Keeps, as shares and beside the model, what `benchmarks/contrast.py` prints. `run.py` asks it of each of SentiHood's.
+A folder that is no model, such as that of one model a context, is passed over.
 """
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import absa
 from absa.commands import parse
 from absa.contrast import ask, counts
-from grids import STUDY
-from results import GridArguments, look_at_trained
+from absa.training.results import write_json
 
-FILE = STUDY.parent / "datasets_scripts" / "sample_corpus" / "contrast.json"
+SENTENCES = Path(__file__).resolve().parents[1] / "datasets_scripts" / "sample_corpus" / "contrast.json"
+FOUND = "contrast.json"  # in the folder of a checkpoint
 
 
-def look(checkpoint: Path) -> dict[str, float]:
-    """The share of each of the `counts`."""
-    answered = ask(absa.load(str(checkpoint)).pipe, json.loads(FILE.read_text(encoding="utf-8")))
-    return {name: count / of for name, (count, of) in counts(answered).items()}
+@dataclass
+class ContrastArguments:
+    """Which model."""
+
+    checkpoint: Path = field(metadata={"help": "Folder of a model of SentiHood's targets, aspects and labels."})
+
+
+def main(arguments: ContrastArguments):
+    if not (arguments.checkpoint / "config.json").is_file():
+        return
+    answered = ask(absa.load(str(arguments.checkpoint)).pipe, json.loads(SENTENCES.read_text(encoding="utf-8")))
+    found = {name: count / of for name, (count, of) in counts(answered).items()}
+    write_json(arguments.checkpoint / FOUND, found)
 
 
 if __name__ == "__main__":
-    look_at_trained("contrast", parse(GridArguments, "grid"), look, asks_model=True)
+    main(parse(ContrastArguments, "checkpoint"))

@@ -4,8 +4,9 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
 `_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_ablation`,
-`_apart`, `_unseen`, `_contrast`, `_exchanged`, `_soup` or `_found_and_judged` behind it, or `af_lstm_` and a score's
-for these grids side by side, or `overlap` or `by_number` for all grids of generators; the rest is left as it is.
+`_apart`, `_unseen`, `_contrast`, `_pairs`, `_exchanged`, `_soup` or `_found_and_judged` behind it, or `af_lstm_` and
+a score's for these grids side by side, or `overlap` or `by_number` for all grids of generators; the rest is left as it
+is.
 """
 
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from absa.commands import parse
 from grids import GRIDS, STUDY, Grid, read_grid
+from opinion_tables import MIXED, contrast_table, pairs_table
 from results import read_analysis, read_results
 from score_tables import (
     FOUND_SCORES,
@@ -23,7 +25,6 @@ from score_tables import (
     ablation_table,
     apart_table,
     by_number_table,
-    contrast_table,
     denoising_table,
     differences_table,
     gradients_table,
@@ -57,10 +58,11 @@ class ReportArguments:
 
 def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
     """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "decoding", "terms", "ablation", "apart", "unseen", "contrast", "exchanged")
-    paired, trade_off, decoding, terms, ablation, apart, unseen, contrast, exchanged, soup, found = (
-        read_analysis(results_dir, kind, grid) for kind in (*kinds, "soup", "found_and_judged")
+    kinds = ("paired", "trade_off", "decoding", "terms", "ablation", "apart", "unseen", "exchanged", "soup")
+    paired, trade_off, decoding, terms, ablation, apart, unseen, exchanged, soup, found = (
+        read_analysis(results_dir, kind, grid) for kind in (*kinds, "found_and_judged")
     )
+    with_mixed = {**MAIN_SCORES[grid.scored_as], "mixed_accuracy": MIXED}
     of_decoding = {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
     return {
         grid.name: scores_table(grid, results),
@@ -76,9 +78,10 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_ablation": ablation_table(grid, ablation),
         f"{grid.name}_apart": apart_table(apart),
         f"{grid.name}_unseen": unseen_table(grid, unseen),
-        f"{grid.name}_contrast": contrast_table(grid, results, contrast),
-        f"{grid.name}_exchanged": ways_table(grid, exchanged, MAIN_SCORES[grid.scored_as]),
-        f"{grid.name}_soup": ways_table(grid, soup, MAIN_SCORES[grid.scored_as]),
+        f"{grid.name}_contrast": contrast_table(grid, results),
+        f"{grid.name}_pairs": pairs_table(grid, results),
+        f"{grid.name}_exchanged": ways_table(grid, exchanged, with_mixed),
+        f"{grid.name}_soup": ways_table(grid, soup, with_mixed),
         f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),
     }
 

@@ -3,7 +3,8 @@
     python study/run.py study/grids/initialisation.yaml --data_dirs sentihood=DIR --jobs 2
 
 Started again it goes on where it stopped; a run that two grids share is trained once. A run with other arguments than
-those of the grid is another run, with another folder and a line of its own.
+those of the grid is another run, with another folder and a line of its own. A run that fails is told at once, and the
+others go on. Runs that have `teachers` come last. Of classifiers of SentiHood `contrast.py` is asked too.
 
 A run with `denoising` is made in two steps: `examples/denoise.py` makes what each seed starts from, and `run_absa.py`
 trains that. It needs texts of the domain, which `--texts` names for each `data_config`:
@@ -30,8 +31,9 @@ from pathlib import Path
 
 from absa.commands import parse
 from absa.training.arguments import recipe_words
+from contrast import FOUND
 from grids import STUDY, read_grid, run_name
-from results import add_result, read_results
+from results import NOT_SAVED, add_result, read_results
 
 ROOT = STUDY.parent
 START = "start"  # folder of a run's, with what it starts from where that is trained for it
@@ -118,7 +120,10 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
     if scripts:
         words["model_name_or_path"] = start / "seed-{seed}"
     scripts.append((["examples/run_absa.py"] if control is None else ["study/controls.py", control], words))
-    return [[sys.executable, str(ROOT / script), *rest, *recipe_words(told)] for (script, *rest), told in scripts]
+    told = [[sys.executable, str(ROOT / script), *rest, *recipe_words(words)] for (script, *rest), words in scripts]
+    if words["dataset"] == "sentihood" and control not in NOT_SAVED:
+        told.append([sys.executable, str(STUDY / "contrast.py"), str(words["output_dir"] / f"seed-{seed}")])
+    return told
 
 
 def folders_of(words: Mapping, data_dirs: Mapping[str, str]) -> dict:
@@ -172,6 +177,7 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
     """What is kept of a run: its scores, without intervals, and how it came to them."""
     result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
     started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
+    contrast = folder / f"seed-{seed}" / FOUND
     parts = result["training"]  # one, or of BERT-single one a context
     versions = {name: version(name) for name in ("torch", "transformers", "accelerate", "qacg-bert")}
     return {
@@ -188,6 +194,7 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
         # Intervals of one run say little beside deviations over seeds, and `paired.py`.
         **{split: own_scores(run, result[split]) for split in ("validation", "test")},
         "oracle": result.get("oracle"),
+        **({"contrast": json.loads(contrast.read_text(encoding="utf-8"))} if contrast.is_file() else {}),
         **({"denoising": denoising_of(folder / START, seed)} if "denoising" in run else {}),
         **({"first": before(run, seed, folder)} if "first" in run else {}),
     }
@@ -248,14 +255,51 @@ def curve(log: Sequence[Mapping]) -> list[dict]:
     return list(points.values())
 
 
+def check_teachers(runs: Mapping[tuple[str, int], Mapping], arguments: StudyArguments):
+    """Whatever teaches one of some runs is among them, or there.
+
+    Raises:
+        ValueError: if a teacher is neither.
+    """
+    trained_here = {f"{name}/seed-{seed}" for name, seed in runs}
+    for (name, _), run in runs.items():
+        for teacher in run.get("teachers", ()):
+            if teacher not in trained_here and not (arguments.output_dir / teacher / "results.json").is_file():
+                raise ValueError(
+                    f"{name} needs its teacher {teacher}, which is not in {arguments.output_dir}: ask for that run "
+                    "too; or, where it has a line in results.jsonl, put its folder there or take the line out"
+                )
+
+
+def train_all(runs: Mapping[tuple[str, int], Mapping], arguments: StudyArguments):
+    """Trains runs, those that others teach behind the others.
+
+    Raises:
+        ChildProcessError: at the end, if some have failed.
+    """
+    failed = []
+
+    def attempt(key: tuple[str, int]):
+        try:
+            train(*key, runs[key], arguments)
+        except ChildProcessError as error:
+            print(error, flush=True)
+            failed.append(str(error))
+
+    for are_taught in (False, True):
+        with ThreadPoolExecutor(arguments.jobs) as pool:
+            list(pool.map(attempt, [key for key, run in runs.items() if ("teachers" in run) is are_taught]))
+    if failed:
+        raise ChildProcessError(f"{len(failed)} of {len(runs)} runs failed:\n" + "\n".join(failed))
+
+
 def main(arguments: StudyArguments):
     runs = wanted(arguments)
     for (name, seed), run in runs.items():
         commands(name, seed, run, arguments)  # for its errors, before hours of training
+    check_teachers(runs, arguments)
     print(f"{len(runs)} runs to train")
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        # Where one fails, those that have not begun are cancelled: the same would go wrong there, or needs a look.
-        list(pool.map(lambda key: train(*key, runs[key], arguments), runs))
+    train_all(runs, arguments)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,6 @@ MAIN_SCORES = {  # by `Grid.scored_as`
     },
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
-CONTRAST = ("opinions right", "opinions right, two places", "whole sentences right", "false mentions")
 OVERLAP = {  # what is told beside F1 of generators that find spans
     "exact": "exact",
     "target_jaccard": "targets, words",
@@ -98,7 +97,8 @@ def percents(scores: pd.DataFrame) -> list[str]:
 
 
 def scores_table(grid: Grid, results: Results) -> str:
-    """A line for each run: its scores, and how many seeds have been trained; below, which were not, or in bfloat16."""
+    """A line for each run: its scores, and how many seeds have been trained; below, in which precision, and which were
+    not."""
     heading, num_scores = f"{grid.title}, %", len(MAIN_SCORES[grid.scored_as])
     rows = [row_of(grid, heading, *row, "", cells or [""] * num_scores) for *row, cells in grid.reported.items()]
     trained, not_run, in_bfloat16 = [], [], []
@@ -116,7 +116,23 @@ def scores_table(grid: Grid, results: Results) -> str:
     if in_bfloat16:
         which = "all runs" if in_bfloat16 == trained else "; ".join(in_bfloat16)
         text += f"\nScored in bfloat16, as they were trained, while the pipeline answers in float32: {which}.\n"
+    text += precisions(grid, results)
     return text + (f"\nNot run: {'; '.join(not_run)}.\n" if not_run else "")
+
+
+def precisions(grid: Grid, results: Results) -> str:
+    """Which runs were trained in float32, where others were in bfloat16; "" where all are alike."""
+    in_float32, in_bfloat16 = {}, False
+    for label, run in grid.runs.items():
+        for seed in grid.seeds:
+            if result := results.get((run_name(run), seed)):
+                in_bfloat16 |= bool(result["bf16"])
+                if not result["bf16"]:
+                    in_float32.setdefault(label, []).append(str(seed))
+    if not in_float32 or not in_bfloat16:
+        return ""
+    which = "; ".join(f"{label} ({', '.join(seeds)})" for label, seeds in in_float32.items())
+    return f"\nTrained in float32 are the seeds of {which}; the others in bfloat16.\n"
 
 
 def side_by_side(grids: Sequence[Grid], results: Results, number: int) -> str:
@@ -203,7 +219,8 @@ def ways_table(grid: Grid, analysis: Mapping[str, Mapping], names: Mapping[str, 
     for label, seeds in analysis.items():
         for way in next(iter(seeds.values())):
             scores = pd.DataFrame([looked[way] for looked in seeds.values()])[list(names)]
-            row = {f"{grid.title}, %": f"{label}, {way}", "seeds": str(len(seeds))}
+            number = len("+".join(seeds).split("+"))  # one model may be of several
+            row = {f"{grid.title}, %": f"{label}, {way}", "seeds": str(number)}
             rows.append(row | dict(zip(names.values(), percents(scores), strict=True)))
     return table(rows)
 
@@ -341,19 +358,3 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
             rows.append({heading: label, "seeds": "", **{name: cells.get(name, "") for name in list(rows[0])[2:]}})
     not_run = [label for label in grid.runs if label not in analysis]
     return table(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")
-
-
-def contrast_table(grid: Grid, results: Results, analysis: Mapping[str, Mapping]) -> str:
-    """The accuracy of each run on the mixed texts of the test split, and what `contrast.py` has found of it."""
-    rows = []
-    for label, run in grid.runs.items():
-        tests = [results[key]["test"] for seed in grid.seeds if (key := (run_name(run), seed)) in results]
-        if tests:
-            mixed = percent([test.get("mixed_accuracy") for test in tests])
-            row = {f"{grid.title}, %": label, "seeds": str(len(tests)), "mixed test texts": mixed}
-            if analysis:
-                asked = list(analysis.get(label, {}).values())
-                row["seeds asked"] = str(len(asked))
-                row |= {name: percent([one[name] for one in asked]) if asked else "" for name in CONTRAST}
-            rows.append(row)
-    return table(rows)

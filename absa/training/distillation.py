@@ -6,6 +6,7 @@ so that one that is too sure does not outvote the others. Hinton et al. add the 
 """
 
 import logging
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -82,7 +83,7 @@ def answers_of_teachers(task: Classification, arguments: Arguments) -> np.ndarra
     mean = np.mean(answers, axis=0, dtype=np.float64).astype(np.float32)
     state = PartialState()
     if state.is_main_process:
-        written = file.with_name(f".{file.name}.partial")
+        written = file.with_name(f".{file.name}.{os.getpid()}.partial")  # another seed may be asking them too
         write_probabilities(written, task.splits["train"], mean, task.label_names)
         written.replace(file)
     state.wait_for_everyone()

@@ -10,6 +10,7 @@ from reprlib import repr as shortened
 from asking import Answer
 
 MAX_ROWS = 1_000
+LONGEST_CELL = 131_072  # characters
 ADDED = (
     *("target", "target_start", "target_end", "opinion", "opinion_start", "opinion_end"),
     *("aspect", "label", "score", "truncated"),
@@ -30,6 +31,7 @@ def read(file: str | Path, column: str) -> tuple[list[str], list[dict[str, str]]
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ValueError(f"Line {line} is not in UTF-8: save the file as csv in UTF-8.") from error
+    csv.field_size_limit(LONGEST_CELL)  # of the process: another reader in it may have set its own
     reader, rows = csv.reader(io.StringIO(text, newline=""), strict=True), []
     line = 1  # where a row starts: a cell in quotes may span lines, to the end of the file
     try:

@@ -30,19 +30,21 @@ def test_the_mean_of_both_ways(make_checkpoint, tiny_sentihood: Path, monkeypatc
         return asked[-1]
 
     monkeypatch.setattr(exchanged, "answers", answers_kept)
-    found = exchanged.look(make_checkpoint(std=0.5), task)
+    found = exchanged.look(make_checkpoint(std=0.5), task, "validation")
     once, other = asked
-    has_two = np.array(["LOCATION2" in text for text in task.splits["test"]["text"]])
+    has_two = np.array(["LOCATION2" in text for text in task.splits["validation"]["text"]])
     assert 0 < has_two.mean() < 1
     assert np.abs(once - other)[has_two].max() > 1e-3
     np.testing.assert_allclose(once[~has_two], other[~has_two], atol=1e-6)
     for way, probabilities in (("asked once", once), ("both ways", (once + other) / 2)):
-        scores = task.score("test", np.log(probabilities))
-        assert found[way] == pytest.approx({name: scores[name] for name in task.main_scores}, nan_ok=True)
+        scores = task.score("validation", np.log(probabilities))
+        assert found[way] == pytest.approx(
+            {name: scores[name] for name in (*task.main_scores, "mixed_accuracy")}, nan_ok=True
+        )
 
 
 def test_a_symmetric_model_is_left_out(make_checkpoint):
     checkpoint = make_checkpoint()
     config = json.loads((checkpoint / "config.json").read_text())
     (checkpoint / "config.json").write_text(json.dumps({**config, "symmetric_targets": True}))
-    assert exchanged.look(checkpoint, None) == {}
+    assert exchanged.look(checkpoint, None, "test") == {}

@@ -114,8 +114,9 @@ def test_a_run_that_another_teaches(tmp_path: Path):
     grid = grids.read_grid(file)
     assert grid.runs["b"]["teachers"] == ["sentihood/qacg_bert/seed-1", "sentihood/qacg_bert/seed-2"]
     arguments = run.StudyArguments([file], output_dir=Path("out"))
-    (words,) = run.commands(grids.run_name(grid.runs["b"]), 2, grid.runs["b"], arguments)
+    words, asked = run.commands(grids.run_name(grid.runs["b"]), 2, grid.runs["b"], arguments)
     place = words.index("--teachers")
+    assert asked[1:] == [str(grids.STUDY / "contrast.py"), f"out/{grids.run_name(grid.runs['b'])}/seed-2"]
     assert words[place + 1 : place + 3] == [f"out/sentihood/qacg_bert/seed-{seed}" for seed in (1, 2)]
     file.write_text(yaml.safe_dump({**fields, "runs": {"b": {**SENTIHOOD, "teachers": "a"}}}))
     with pytest.raises(KeyError, match="'a'"):

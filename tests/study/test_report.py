@@ -9,6 +9,7 @@ import pytest
 
 import found_and_judged
 import grids
+import opinion_tables
 import report
 import results
 import score_tables
@@ -31,7 +32,13 @@ def test_means_deviations_and_what_was_not_run(tmp_path: Path):
     grid = grids.Grid("g", "title", "validation", [1, 2, 3], runs, reported)
     for seed, precision, score in ((1, "float32", 0.70), (2, "bfloat16", 0.72)):
         scores = dict.fromkeys(report.MAIN_SCORES["sentihood"], score) | {"sentiment_auc": None}
-        run = {"arguments": RUNS["bert"], "seed": seed, "score_precision": precision, "validation": scores}
+        run = {
+            "arguments": RUNS["bert"],
+            "seed": seed,
+            "bf16": True,
+            "score_precision": precision,
+            "validation": scores,
+        }
         results.add_result(tmp_path, run)
     lines = report.scores_table(grid, results.read_results(tmp_path)).splitlines()
     assert lines[2] == "| B |  | 1 | 2 | 3 | 4 | 5 |"
@@ -130,7 +137,6 @@ def test_all_that_was_measured_is_shown_and_belongs_together(repo_root: Path):
                     "unseen",
                     "found_and_judged",
                     "by_number",
-                    "contrast",
                     "exchanged",
                 ):
                     assert set(of_run) <= set(map(str, test.index)), (analysis, name, label)
@@ -221,16 +227,34 @@ def test_terms_with_and_without_relative_spread():
     assert lines[3] == "| new | 0.100, 0.20, 0.300 [0.500] | 0.40 |"
 
 
-def test_contrast_is_beside_the_mixed_texts_of_the_test_split(tmp_path: Path):
-    grid = grids.Grid("g", "title", "test", [1, 2], {"B": RUNS["bert"], "C": RUNS["cg_bert"]})
-    for seed, mixed in ((1, 0.8), (2, 0.9)):
-        run = {"arguments": RUNS["bert"], "seed": seed, "test": {"mixed_accuracy": mixed}}
+def test_how_opinions_are_told_apart(tmp_path: Path):
+    runs = {"B": RUNS["bert"], "C": RUNS["cg_bert"], "D": {**RUNS["bert"], "r_drop": True}}
+    grid = grids.Grid("g", "title", "validation", [1, 2], runs, paired={"C": "B", "D": "B"})
+    scores = dict.fromkeys(score_tables.MAIN_SCORES["sentihood"], 0.5)
+    for label, seed, mixed, shift in (("B", 1, 0.8, 0.0), ("B", 2, 0.9, None), ("C", 1, 0.7, 0.05)):
+        asked = shift is not None
+        contrast = {name: share / 10 + shift for share, name in enumerate(opinion_tables.CONTRAST)} if asked else None
+        found = {"validation": {**scores, "mixed_accuracy": mixed}, "test": {"mixed_accuracy": 0.1}}
+        run = {"arguments": runs[label], "seed": seed, **found, **({"contrast": contrast} if asked else {})}
         results.add_result(tmp_path, run)
     table = results.read_results(tmp_path)
-    assert report.contrast_table(grid, table, {}).splitlines()[2:] == ["| B | 2 | 85.0 (7.1) |"]
-    # Of the first seed alone there is a checkpoint to ask, and of another run none.
-    results.add_result(tmp_path, {"arguments": RUNS["cg_bert"], "seed": 1, "test": {"mixed_accuracy": 0.7}})
-    found = {"B": {"1": {name: share / 10 for share, name in enumerate(score_tables.CONTRAST)}}}
-    lines = report.contrast_table(grid, results.read_results(tmp_path), found).splitlines()
-    assert lines[0] == f"| title, % | seeds | mixed test texts | seeds asked | {' | '.join(score_tables.CONTRAST)} |"
-    assert lines[2:] == ["| B | 2 | 85.0 (7.1) | 1 | 0.0 | 10.0 | 20.0 | 30.0 |", "| C | 1 | 70.0 | 0 |  |  |  |  |"]
+    lines = report.contrast_table(grid, table).splitlines()
+    assert lines[0] == f"| title, % | seeds | mixed texts | seeds asked | {' | '.join(opinion_tables.CONTRAST)} |"
+    assert lines[2:] == [
+        "| B | 2 | 85.0 (7.1) | 1 | 0.0 | 10.0 | 20.0 | 30.0 |",
+        "| C | 1 | 70.0 | 1 | 5.0 | 15.0 | 25.0 | 35.0 |",
+    ]
+    lines = report.pairs_table(grid, table).splitlines()
+    assert lines[0].startswith("| title, points | seeds | strict accuracy | macro-F1 |")
+    assert lines[2:] == [f"| C minus B | 1 | {' | '.join(['+0.0'] * 5)} | -10.0 | {' | '.join(['+5.0'] * 4)} |"]
+
+
+def test_precisions_are_told_where_they_differ(tmp_path: Path):
+    grid = grids.Grid("g", "title", "test", [1, 2], {"B": RUNS["bert"], "C": RUNS["cg_bert"]})
+    scores = {"test": dict.fromkeys(score_tables.MAIN_SCORES["sentihood"], 0.5), "score_precision": "float32"}
+    for label, seed, bf16 in (("bert", 1, False), ("bert", 2, False)):
+        results.add_result(tmp_path, {"arguments": RUNS[label], "seed": seed, "bf16": bf16, **scores})
+    assert "Trained in" not in report.scores_table(grid, results.read_results(tmp_path))
+    results.add_result(tmp_path, {"arguments": RUNS["cg_bert"], "seed": 1, "bf16": True, **scores})
+    told = "\nTrained in float32 are the seeds of B (1, 2); the others in bfloat16.\n"
+    assert told in report.scores_table(grid, results.read_results(tmp_path))

@@ -48,6 +48,8 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
     pair, control = (by_name[name] for name in names)
     assert pair["oracle"]["strict_accuracy"] == pair["test"]["strict_accuracy"]  # of one evaluation it is the best
     assert control["oracle"] is None
+    assert pair["contrast"].keys() >= {"opinions right", "false mentions"}
+    assert "contrast" not in control  # whose checkpoint is not the model
     assert "0 runs to train" in run_here("study/run.py", grid_file, *places)
 
     printed = run_here("study/paired.py", grid_file, *places, "--resamples", "50")
@@ -80,6 +82,31 @@ def test_a_run_that_fails_is_named_with_its_log_and_leaves_no_line(grid_file: Pa
     logs = (tmp_path / "runs").glob("**/*.log")
     assert "no weights" in [log.read_text().strip() for log in logs]
     assert not (tmp_path / "results.jsonl").exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_other_runs_go_on_and_those_that_are_taught_come_last(tmp_path: Path, monkeypatch, capsys, jobs: int):
+    base = {"dataset": "sentihood", "model_type": "bert", "model_name_or_path": "b"}
+    names = {"taught": {**base, "teachers": "one"}, "one": base, "other": {**base, "r_drop": True}}
+    file = tmp_path / "tiny.yaml"
+    file.write_text(yaml.safe_dump({"title": "t", "split": "test", "seeds": [1, 2], "runs": names}, sort_keys=False))
+    trained = []
+
+    def train(name: str, seed: int, run_: dict, arguments):
+        if run_.get("r_drop"):
+            raise ChildProcessError(f"{name} seed {seed} failed")
+        trained.append("teachers" in run_)
+
+    monkeypatch.setattr(run, "train", train)
+    arguments = run.StudyArguments([file], jobs=jobs, output_dir=tmp_path / "runs", results_dir=tmp_path)
+    with pytest.raises(ChildProcessError, match="2 of 6 runs failed"):
+        run.main(arguments)
+    assert trained == [False, False, True, True]
+    assert capsys.readouterr().out.count("r_drop=true seed") == 2  # at once, before the error at the end
+    one = grids.run_name(grids.read_grid(file).runs["one"])
+    arguments.runs = ["taught"]
+    with pytest.raises(ValueError, match=f"needs its teacher {one}/seed-1, which is not in"):
+        run.main(arguments)
 
 
 def test_a_row_that_is_in_no_grid(grid_file: Path):
@@ -125,7 +152,7 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
     grid_run = {**base, "num_train_epochs": 6, "metric_for_best_model": "macro_f1", "first": first}
     folders = ["sentihood=SH", "terms=M", "semeval2014=S4"]
     arguments = run.StudyArguments([tmp_path / "x.yaml"], data_dirs=folders, output_dir=Path("out"))
-    before, after = run.commands("dataset/run", 2, grid_run, arguments)
+    before, after, contrast = run.commands("dataset/run", 2, grid_run, arguments)
     start = Path("out/dataset/run/start")
     assert set(before) - set(after) == {
         *("--num_train_epochs=2", f"--output_dir={start}", "--model_name_or_path=b"),
@@ -138,10 +165,12 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
     chain = {**grid_run, "first": {**first, "first": {"num_train_epochs": 9}}}
     earliest, *later = run.commands("dataset/run", 2, chain, arguments)
     assert later[0] == [word.replace("path=b", f"path={start / 'start' / 'seed-{seed}'}") for word in before]
-    assert later[1] == after
+    assert later[1:] == [after, contrast]
     assert {"--num_train_epochs=9", "--data_dir=SH", f"--output_dir={start / 'start'}"} < set(earliest)
     held_out = {"semeval2014": ["dev.xml", "test.xml"]}
-    before, after = run.commands("dataset/run", 2, {**grid_run, "first": {**first, "held_out": held_out}}, arguments)
+    before, after, _ = run.commands(
+        "dataset/run", 2, {**grid_run, "first": {**first, "held_out": held_out}}, arguments
+    )
     place = before.index("--held_out")
     assert before[place + 1 : place + 3] == ["S4/dev.xml", "S4/test.xml"]
     assert "--held_out" not in after
