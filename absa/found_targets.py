@@ -22,8 +22,8 @@ class FoundTargetPipeline:
 
     Parameters, at construction or in a call:
         aspects: what each target is asked about, in words (default: the target as such).
-        return_all: whether answers with the `none_label` of the classifier are given too (default: False). Such a
-            classifier may refute a target.
+        return_all: whether answers about `aspects` with the `none_label` of the classifier are given too (default:
+            False). That a target is spoken of as such it cannot deny: the finder has said so.
         batch_size: texts in a forward pass of the finder, then questions in one of the classifier (default: 32).
 
     An answer has the places that the finder gives: `target`, which is text[target_start:target_end], `target_start`,

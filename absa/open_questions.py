@@ -13,7 +13,7 @@ from absa.tasks.rows import choose
 from absa.tasks.targets import encode_rows
 from modeling_generative_absa import AspectOpinionPipeline
 from modeling_qacg_bert.processing_qacg_bert import Contexts, Word, is_readable, occurrence
-from modeling_qacg_bert.questions_qacg_bert import check_names, listed, shorten, shown
+from modeling_qacg_bert.questions_qacg_bert import check_names, is_of_word, listed, shorten, shown
 from modeling_qacg_bert.relevance_qacg_bert import padded_batches
 
 PARAMETERS = ("targets", "aspects", "return_all", "explain")
@@ -30,7 +30,8 @@ class OpenQuestionPipeline(Pipeline):
         where the target stands (default: its first place). A list of these gives a list.
 
     Parameters, at construction or in a call:
-        targets: words that a text is asked about wherever they stand in it (`text[target_start:target_end]`).
+        targets: words that a text is asked about wherever they stand in it (`text[target_start:target_end]`). As such,
+            without aspects, they get another label than the `none_label`: that is of words which a text has not.
         aspects: what each text is asked about, or each of these targets in it. A text with neither is asked about the
             aspects of the configuration, where the model has learned of several data sets, and about those of its
             targets that the text names; so is each of these among `targets`.
@@ -150,7 +151,8 @@ class OpenQuestionPipeline(Pipeline):
             for number, logits, of_tokens, mask in zip(
                 (asked[row] for row in of_batch), outputs["logits"], attentions, inputs["attention_mask"], strict=True
             ):
-                answers[number] |= self.postprocess(logits)
+                is_word = is_of_word(*(answers[number][name] for name in ("text", "target", "aspect")))
+                answers[number] |= self.postprocess(logits, getattr(config, "none_label", None) if is_word else None)
                 if of_tokens is not None:
                     weights = of_tokens[mask.cpu().bool()].tolist()
                     answers[number]["words"] = attended(answers[number]["text"], rows["words"][number], weights)
@@ -164,10 +166,11 @@ class OpenQuestionPipeline(Pipeline):
     def _forward(self, inputs: Mapping[str, torch.Tensor]) -> Mapping[str, torch.Tensor]:
         return self.model(**inputs)
 
-    def postprocess(self, logits: torch.Tensor) -> dict[str, Any]:
-        """Label, score and probabilities from the logits of a row, (labels,)."""
+    def postprocess(self, logits: torch.Tensor, but: str | None = None) -> dict[str, Any]:
+        """Label, score and probabilities from the logits of a row, (labels,), among all labels but one."""
         scaled = logits.double() / getattr(self.model.config, "calibration_temperature", 1.0)
         names = [self.model.config.id2label[number] for number in range(len(logits))]
+        scaled = scaled.masked_fill(torch.tensor([name == but for name in names]), float("-inf"))
         probabilities = dict(zip(names, scaled.softmax(-1).tolist(), strict=True))
         best = max(probabilities, key=probabilities.get)
         return {"label": best, "score": probabilities[best], "probabilities": probabilities}

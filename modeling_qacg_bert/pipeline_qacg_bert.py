@@ -21,6 +21,7 @@ from .questions_qacg_bert import (
     batches,
     check_names,
     check_vocabulary,
+    is_of_word,
     items_of,
     listed,
     question_of,
@@ -67,7 +68,8 @@ class AspectSentimentPipeline(Pipeline):
         targets: names of the targets to ask about (default: all), asked where they occur in the text; or the user's
             own names for them, {"Camden": "LOCATION1"}, see `OwnNames`. With `context_source="text"` any words, such
             as ["fish"], asked about as such where neither `aspects` are given nor training named targets; and a text
-            that names no target is asked about without one, if none is given here.
+            that names no target is asked about without one, if none is given here. Asked about a word of a text as
+            such, the model answers among its labels but the `none_label`: that is of words which the text has not.
         aspects: names of the aspects to ask about (default: all). With `context_source="text"` any words, such as
             ["noise at night"].
         split_sentences: whether each sentence of a text is asked about apart, for texts that are longer than the
@@ -362,6 +364,10 @@ class AspectSentimentPipeline(Pipeline):
         labels = [config.id2label[index] for index in range(config.num_labels)]
         scaled = answered["logits"].double() / getattr(config, "calibration_temperature", 1.0)
         is_sentiment = torch.tensor([label != self._none_label for label in labels])
+        are_of_words = [contexts.is_open and is_of_word(*question[:3]) for question in answered["questions"]]
+        scaled = scaled.masked_fill(
+            torch.tensor(are_of_words, dtype=torch.bool)[:, None] & ~is_sentiment, float("-inf")
+        )
         probabilities = scaled.softmax(-1)
         sentiments = scaled[:, is_sentiment].softmax(-1)
         sentiment_labels = [label for label in labels if label != self._none_label]

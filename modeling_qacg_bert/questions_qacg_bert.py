@@ -72,6 +72,11 @@ def question_of(
     return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
 
 
+def is_of_word(text: str, target: str, aspect: str) -> bool:
+    """Whether a question is about words that stand in its text as such, not about whether it speaks of something."""
+    return bool(target) and not aspect and target.casefold() in text.casefold()
+
+
 def items_of(inputs: Iterable | Dataset) -> Iterable:
     """The texts and questions of a list or column.
 

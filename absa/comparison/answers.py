@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from absa.metrics import alsc, aspect_polarity, custom_absa, e2e_absa, tagging
 from absa.metrics.aspect_groups import Groups, aspect_groups
+from absa.metrics.rows import KEY_FIELDS, with_places
 from absa.metrics.tuple_f1 import figures_of_sentences
 from absa.tasks.generation import MAIN_SCORES as TUPLE_SCORES
 from absa.tasks.generation import of_targets
@@ -134,7 +135,9 @@ class AsRows(Way):
         rows = read_rows(folder)
         ids, gold, labels = rows["id"].tolist(), rows["label"].tolist(), labels_of(rows)
         if self.scored_as in ("aspect_polarity", "absa"):
-            columns = [rows[name].tolist() for name in ("id", "target", "aspect", "label")]
+            keys = [rows[name].tolist() for name in KEY_FIELDS]
+            starts = [None if pd.isna(start) else start for start in rows["target_start"]]
+            columns = [keys[0], with_places(*keys, starts), keys[2], gold]
             metric, options = aspect_polarity, {"label_names": labels}
             if self.scored_as == "absa":
                 none_label = self.none_label if self.none_label in labels else None

@@ -1,6 +1,7 @@
 """Rows keyed by (id, target, aspect): checked, joined by key, never by position, and put in one order."""
 
 import reprlib
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
@@ -58,6 +59,24 @@ def is_sequence(value: Any) -> bool:
     return (
         hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, str | bytes | Mapping | Set)
     )
+
+
+def with_places(ids, targets, aspects, starts) -> list[str]:
+    """Targets, those that a text names twice with their place behind them, so that every row has a key of its own.
+
+    Rows in the order of id, target and place are in the order of their keys.
+
+    Args:
+        ids, targets, aspects: (rows,) strings.
+        starts: (rows,) where in the text each target begins; None where it is no part of it.
+    """
+    keys = list(zip(ids, targets, aspects, strict=True))
+    times = Counter(keys)
+    # NUL stands before all that a longer name could go on with.
+    return [
+        f"{key[1]}\0{start:09}" if times[key] > 1 and start is not None else key[1]
+        for key, start in zip(keys, starts, strict=True)
+    ]
 
 
 def join_rows(predictions: Sequence[Mapping[str, Any]], references: Sequence[Mapping[str, Any]]) -> dict[str, list]:

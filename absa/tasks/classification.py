@@ -19,6 +19,7 @@ from absa.calibration import calibration_errors, helpful_temperature
 from absa.losses import balanced_loss
 from absa.metrics.aspect_polarity import aspect_polarity_scores
 from absa.metrics.custom_absa import absa_scores
+from absa.metrics.rows import KEY_FIELDS, with_places
 from absa.models import takes
 from absa.tasks.absent import with_absent_terms
 from absa.tasks.arguments import ClassificationArguments
@@ -299,7 +300,10 @@ class Classification(Task):
     def score(self, split: str, answers: np.ndarray, bootstrap: int = 0) -> dict[str, float]:
         """Scores of logits (rows, labels), with 95 % intervals from so many resamples."""
         rows = self.splits[split]
-        columns = (rows["id"], rows["target"], rows["aspect"], rows["label"])
+        ids, targets, aspects = (rows[name] for name in KEY_FIELDS)
+        if PLACES[0] in rows:
+            targets = with_places(ids, targets, aspects, rows[PLACES[0]])
+        columns = (ids, targets, aspects, rows["label"])
         return self.scorer(*columns, softmax(answers, axis=-1), bootstrap=bootstrap)
 
     def calibrate(self, answers: np.ndarray) -> dict[str, float]:

@@ -180,9 +180,9 @@ def test_own_aspects_without_a_finder(kind: str, classifiers):
 
 
 @pytest.mark.parametrize("kind", ["bert", "qacg_bert"])
-def test_a_classifier_may_refute_a_target(kind: str, finders, make_classifier):
-    read = absa.load(finders["tagger"], make_classifier(kind, ["none", "positive", "negative"]))
-    # Its weights are random: half of the targets are made absent.
+def test_a_classifier_may_deny_an_aspect_but_no_target(kind: str, finders, make_classifier):
+    read = absa.load(finders["tagger"], make_classifier(kind, ["none", "positive", "negative"]), aspects=["price"])
+    # Its weights are random: half of the answers become none.
     of_first = [one.probabilities for one in read(TEXTS[0], return_all=True)]
     odds = [math.log(of_one["none"] / max(of_one["positive"], of_one["negative"])) for of_one in of_first]
     with torch.no_grad():
@@ -192,6 +192,16 @@ def test_a_classifier_may_refute_a_target(kind: str, finders, make_classifier):
     assert 0 < labels.count("none") < len(labels)
     assert [[one for one in of_text if one.label != "none"] for of_text in everything] == kept
     assert read(TEXTS, **read.all_answers) == everything
+    with torch.no_grad():
+        read.models[1].classifier.bias[0] += 100
+    assert not any(read(TEXTS))
+    as_such = read(TEXTS, aspects=[])
+    for of_text, with_aspect in zip(as_such, everything, strict=True):
+        assert list(map(places, of_text)) == list(map(places, with_aspect))
+    for one in (one for of_text in as_such for one in of_text if one.label):
+        assert one.probabilities["none"] == 0
+        assert one.score == one.probabilities[one.label] == max(one.probabilities.values())
+        assert sum(one.probabilities.values()) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("kind", KINDS)

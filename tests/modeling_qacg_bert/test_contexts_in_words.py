@@ -270,6 +270,18 @@ def test_any_words_may_be_asked_about(make_pipe):
     ]
 
 
+def test_a_word_of_the_text_is_spoken_of(make_pipe):
+    pipe = make_pipe(targets=None)
+    with torch.no_grad():
+        pipe.model.classifier.bias[0] += 100  # of none
+    assert pipe("nice fish", targets=["fish"], aspects=["taste"]) == []
+    (answer,) = pipe("nice fish", targets=["fish"])
+    assert answer == pipe({"text": "nice fish", "target": "fish"})
+    assert (answer["present"], answer["probabilities"]["none"]) == (1, 0)
+    assert answer["score"] == answer["sentiment"][answer["label"]] == answer["probabilities"][answer["label"]]
+    assert pipe({"text": "nice tea", "target": "fish"})["label"] == "none"  # of a word that it has not
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,6 +46,21 @@ def test_rows_with_one_key_are_told_apart(write_run):
     ((answers,),) = (of_run.values() for of_run in answers_of(runs, way_of(runs)))
     assert len(set(answers.keys)) == len(answers.keys)
     assert [key for key in answers.keys if len(key) == 6] == [(*answers.keys[0], 1)]
+
+
+def test_terms_that_a_text_has_twice_beside_absent_ones(write_run):
+    """By the metric that takes each key once; terms of one name are put in the order of their places."""
+    run = write_run("a", "classification", {1: 0.9}, dataset="aspect_polarity", absent_terms=1)
+
+    def alter(rows: pd.DataFrame) -> pd.DataFrame:
+        one = rows.iloc[[0, 0, 0]].assign(target=["tea", "tea", "tea room"], aspect="", id="x")
+        one["target_start"] = pd.array([30, 5, 5], dtype="Int64")
+        return pd.concat([rows.assign(target_start=pd.NA), one.assign(target_end=one["target_start"] + 3)])
+
+    runs = read(change(run, alter))
+    ((answers,),) = (of_run.values() for of_run in answers_of(runs, way_of(runs)))
+    assert [key[1:3] for key in answers.keys if key[0] == "x"] == [("tea", 5), ("tea", 30), ("tea room", 5)]
+    assert 0 <= answers.figures_of(np.arange(len(answers.keys)))["accuracy"] <= 1
 
 
 @pytest.mark.parametrize(

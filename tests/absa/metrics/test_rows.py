@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from absa.metrics.rows import join_rows, sorted_rows
+from absa.metrics.rows import join_rows, sorted_rows, with_places
 
 LABELS = ("none", "positive", "negative")
 KEY = {"id": "1", "target": "", "aspect": "food"}
@@ -109,6 +109,14 @@ def test_probabilities_that_are_none(row, told):
     with pytest.raises(ValueError, match=re.escape(f"for {SECOND} {told}")) as error:
         sorted_rows(**three_rows(probabilities=[[1, 0, 0], row, [1, 0, 0]]))
     assert len(str(error.value)) < 2000
+
+
+def test_targets_that_a_text_names_twice_have_their_place():
+    ids, targets = ["1", "1", "1", "1", "2"], ["tea", "tea", "tea!", "tea", "tea"]
+    found = with_places(ids, targets, ["", "", "", "taste", ""], [5, 130, 40, 5, None])
+    assert found == ["tea\x00000000005", "tea\x00000000130", "tea!", "tea", "tea"]
+    assert sorted(found[:3]) == found[:3]
+    assert with_places(["1"] * 2, ["tea"] * 2, [""] * 2, [None] * 2) == ["tea", "tea"]  # of which there is no place
 
 
 def test_rows_are_joined_by_key():

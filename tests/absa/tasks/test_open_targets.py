@@ -182,6 +182,12 @@ def test_terms_of_other_texts_are_learnt_to_be_absent(words):
         assert [row for row in rows if row[-1] != "none"] == before
         assert len(rows) > len(before)
         assert not [row for row in rows if row[-1] == "none" and row[1] in row[0]]
+    keys = list(zip(*(task.splits["test"][name] for name in ("id", "target")), strict=True))
+    assert len(set(keys)) < len(keys)  # texts that have a term twice
+    is_right = np.arange(len(keys)) % 3 > 0
+    right = [task.label_names.index(label) for label in task.splits["test"]["label"]]
+    logits = np.eye(len(task.label_names))[(right + ~is_right) % len(task.label_names)]
+    assert task.score("test", logits)["accuracy"] == pytest.approx(is_right.mean())
     with pytest.raises(ValueError, match="absent_terms=2 is for data whose targets are words of its texts"):
         load(words, "--data_config=restaurants_categories", "--absent_terms=2")
     with pytest.raises(ValueError, match="absent_terms=-1: give a number of terms, 0 for none"):
