@@ -31,6 +31,9 @@ class ComparisonArguments:
     names: list[str] | None = field(
         default=None, metadata={"help": "What to call the runs, in their order (default: their folders' names)."}
     )
+    part: str | None = field(
+        default=None, metadata={"help": "Of runs on several data sets the one that is compared, by its name."}
+    )
     output: Path | None = field(default=None, metadata={"help": "HTML file for the table and for rows that differ."})
     resamples: int = field(
         default=BOOTSTRAP, metadata={"help": f"Of the test sentences, for the intervals (default: {BOOTSTRAP})."}
@@ -82,11 +85,11 @@ def compare(arguments: ComparisonArguments) -> Comparison:
     Raises:
         FileNotFoundError, ValueError: naming the argument, or the runs that cannot be compared.
     """
-    runs = [read_run(*run) for run in zip(arguments.runs, arguments.names, strict=True)]
+    runs = [read_run(*run, arguments.part) for run in zip(arguments.runs, arguments.names, strict=True)]
     way = way_of(runs)
     answers = answers_of(runs, way)
     scored = scores_of(answers, way.main_scores, arguments.resamples)
-    questions = questions_of(way, [run.checkpoint for run in runs]) if arguments.texts else {}
+    questions = questions_of(way, [run.first for run in runs]) if arguments.texts else {}
     device = "cuda" if torch.cuda.is_available() else "cpu"
     sizes, lines = size_cells(runs, questions, arguments.texts, device), []
     for run, scores, size in zip(runs, scored, sizes, strict=True):
@@ -108,8 +111,8 @@ def compare(arguments: ComparisonArguments) -> Comparison:
     if any(size["texts/s"] for size in sizes):
         asked = min(arguments.texts, len(questions))
         notes.append(
-            f"texts/s: {asked:,} test texts with all that is asked about them, the models in turn, median of {ROUNDS} "
-            f"rounds; {where(device)}."
+            f"texts/s: {asked:,} test texts, classifiers by the questions of their rows, the models in turn, median "
+            f"of {ROUNDS} rounds; {where(device)}."
         )
     return Comparison(runs, way, about, lines, notes)
 

@@ -38,33 +38,42 @@ class Run:
     Args:
         name: what tables call it.
         arguments: what its arguments.json says.
-        seeds: the folder of each seed that is finished.
-        file: name of the file of each seed's answers.
+        seeds: the folder with the answers of each seed that is finished.
+        file: name of the file of these answers.
+        part: of a run on several data sets the one whose answers these are; their folders are in the checkpoints'.
     """
 
     name: str
     arguments: Mapping[str, Any]
     seeds: Mapping[int, Path]
     file: str
+    part: str | None = None
+
+    @property
+    def first(self) -> Path:
+        """The folder with the answers of its first seed."""
+        return next(iter(self.seeds.values()))
 
     @property
     def checkpoint(self) -> Path:
-        """The folder of its first seed."""
-        return next(iter(self.seeds.values()))
+        """The folder of the model of its first seed."""
+        return self.first if self.part is None else self.first.parent
 
     @cached_property
     def labels(self) -> set[str]:
         """Of a classifier."""
-        names = pq.read_schema(self.checkpoint / PROBABILITIES).names
+        names = pq.read_schema(self.first / PROBABILITIES).names
         return {name.removeprefix("p_") for name in names if name.startswith("p_")}
 
 
-def read_run(folder: Path, name: str) -> Run:
+def read_run(folder: Path, name: str, part: str | None = None) -> Run:
     """The run of a folder.
 
+    Args:
+        part: of a run on several data sets (`mixture`) the name of the one whose answers are read.
     Raises:
         FileNotFoundError: if there is none, or none of its seeds is finished.
-        ValueError: if it has no answers to a test split.
+        ValueError: if it has no answers to a test split, or is on several data sets of which `part` is none.
     """
     record = folder / "arguments.json"
     folders = [file.parent for file in folder.glob("seed-*/results.json")]
@@ -74,18 +83,26 @@ def read_run(folder: Path, name: str) -> Run:
         raise FileNotFoundError(
             f"runs={folder} holds no finished run: give the output_dir of examples/run_absa.py, above its seed-N"
         )
+    arguments = parse_json(read_utf8(record), record)
+    if not isinstance(arguments, dict) or not isinstance(arguments.get("dataset"), str):
+        raise ValueError(f"{record} has no dataset: give its name, such as sentihood")
     seeds = {int(seed): finished[seed] for seed in sorted(finished, key=int)}
+    if entries := arguments.get("mixture"):
+        parts = {entry.get("name") or entry["dataset"]: entry for entry in entries}
+        if part not in parts:
+            raise ValueError(
+                f"runs={folder} is a run on several data sets: give the one to compare, --part {' or '.join(parts)}"
+            )
+        arguments = {**arguments, **parts[part]}
+        seeds = {seed: checkpoint / part for seed, checkpoint in seeds.items()}
     for seed_folder in seeds.values():
         file = next((file for file in DOES if (seed_folder / file).is_file()), None)
         if file is None:
             raise ValueError(
-                f"runs={folder}: {seed_folder.name} has no answers to a test split, none of {', '.join(DOES)}; give "
-                "a run of one data set that has such a split"
+                f"runs={folder}: {seed_folder.relative_to(folder)} has no answers to a test split, none of "
+                f"{', '.join(DOES)}; give a run of a data set that has such a split"
             )
-    arguments = parse_json(read_utf8(record), record)
-    if not isinstance(arguments, dict) or not isinstance(arguments.get("dataset"), str):
-        raise ValueError(f"{record} has no dataset: give its name, such as sentihood")
-    return Run(name, arguments, seeds, file)
+    return Run(name, arguments, seeds, file, part if entries else None)
 
 
 def way_of(runs: Sequence[Run]) -> Way:
@@ -130,7 +147,7 @@ def as_tuples(runs: Sequence[Run]) -> AsTuples:
         ValueError: as `way_of`.
     """
     # A tagger finds terms and their types, as a generator of aesc does.
-    subtasks = [first_subtask(run.checkpoint) if run.file == TUPLES else "aesc" for run in runs]
+    subtasks = [first_subtask(run.first) if run.file == TUPLES else "aesc" for run in runs]
     given, found = SUBTASKS[subtasks[0]]
     for run, subtask in zip(runs, subtasks, strict=True):
         other = SUBTASKS[subtask]

@@ -11,7 +11,6 @@ from absa.comparison.runs import Run
 from absa.predict import Predictor, PredictorOfQuestions, PredictorOfWords, load
 from absa.timing import medians
 from datasets_scripts.source_files import parse_json, read_utf8
-from modeling_qacg_bert import Contexts
 
 FILES = ("*.safetensors", "tokenizer*", "vocab*")  # of a checkpoint: weights and tokenizer
 ROUNDS = 3
@@ -32,16 +31,12 @@ def parameters(predictor: Predictor) -> int:
 def asking(predictor: Predictor, questions: Mapping[str, Sequence[Mapping[str, Any]]]) -> Callable[[], Any]:
     """What asks a model about some texts.
 
-    A model that finds targets, or knows the names of all that it can be asked, reads the texts alone; any other one is
-    asked the questions.
+    A model that finds targets reads the texts; any other one is asked the questions, and no more.
 
     Args:
         questions: of each text, with text, target, target_start, target_end and perhaps aspect.
     """
-    is_open = isinstance(predictor, PredictorOfWords)
-    if isinstance(predictor, PredictorOfQuestions):
-        is_open = Contexts.from_config(predictor.pipe.model.config).is_open
-    if is_open:
+    if isinstance(predictor, PredictorOfQuestions | PredictorOfWords):
         return partial(predictor.pipe, [dict(question) for of_text in questions.values() for question in of_text])
     return partial(predictor, list(questions), **predictor.all_answers)
 

@@ -193,6 +193,27 @@ def test_what_is_no_run(tmp_path: Path, write_run):
         read_run(run, "a")
 
 
+def test_a_part_of_a_run_on_several_data_sets(write_run):
+    alone = write_run("alone", "classification", {1: 0.9}, metric="absa")
+    entries = [{"dataset": "sentihood", "metric": "absa"}, {"dataset": "mams", "name": "terms"}]
+    run = write_run("a", "classification", {1: 0.9, 2: 0.9}, dataset="mixture", mixture=entries)
+    for seed in (1, 2):
+        (run / f"seed-{seed}" / "sentihood").mkdir()
+        (run / f"seed-{seed}" / "test_probabilities.parquet").rename(
+            run / f"seed-{seed}" / "sentihood" / "test_probabilities.parquet"
+        )
+    with pytest.raises(
+        ValueError, match="a run on several data sets: give the one to compare, --part sentihood or ter"
+    ):
+        read_run(run, "a")
+    runs = [read_run(folder, folder.name, "sentihood") for folder in (run, alone)]
+    assert [one.checkpoint for one in runs] == [run / "seed-1", alone / "seed-1"]
+    (mixed, _), (single,) = (list(of_run.values()) for of_run in answers_of(runs, way_of(runs)))
+    assert mixed.keys == single.keys
+    with pytest.raises(ValueError, match="seed-1/terms has no answers to a test split"):
+        read_run(run, "a", "terms")
+
+
 def test_seeds_that_are_not_finished_are_left_out(write_run):
     run = write_run("a", "classification", {1: 0.9, 10: 0.9, 2: 0.9})
     (run / "seed-2" / "results.json").unlink()

@@ -23,17 +23,20 @@ def asked(monkeypatch) -> list:
     return calls
 
 
-def test_a_model_that_knows_all_names_reads_texts(tiny_classifier: Path, asked: list):
-    predictor = absa.load(str(tiny_classifier), device="cpu")
-    text = "LOCATION1 is dear"
-    speed.asking(predictor, {text: [{"text": text, "target": "LOCATION1", "aspect": "price"}]})()
-    assert asked == [([text], {"return_all": True})]
-
-
-def test_a_model_that_is_asked_any_words_reads_questions(save_word_model, asked: list):
-    predictor = absa.load(str(save_word_model("the soup was cold")), device="cpu")
-    speed.asking(predictor, {QUESTION["text"]: [QUESTION, QUESTION]})()
+@pytest.mark.parametrize("knows_names", [True, False])
+def test_classifiers_are_asked_the_questions_and_no_more(
+    knows_names: bool, tiny_classifier: Path, save_word_model, asked: list
+):
+    folder = tiny_classifier if knows_names else save_word_model("the soup was cold")
+    speed.asking(absa.load(str(folder), device="cpu"), {QUESTION["text"]: [QUESTION, QUESTION]})()
     assert asked == [([QUESTION, QUESTION], {})]
+
+
+def test_a_model_that_finds_targets_reads_texts(tiny_tagger: Path, monkeypatch):
+    predictor, asked = absa.load(str(tiny_tagger), device="cpu"), []
+    monkeypatch.setattr(type(predictor.pipe), "__call__", lambda self, texts, **_: asked.append(texts) or [[]])
+    speed.asking(predictor, {QUESTION["text"]: [QUESTION, QUESTION]})()
+    assert asked == [[QUESTION["text"]]]
 
 
 def test_sizes(tiny_classifier: Path, write_run):
@@ -42,7 +45,8 @@ def test_sizes(tiny_classifier: Path, write_run):
         (runs[0] / "seed-1" / file.name).write_bytes(file.read_bytes())
     own = {"parameters": 22_700_000, "megabytes": 91.2}
     (runs[1] / "seed-1" / "results.json").write_text(json.dumps({"size": own}))
-    questions = {"LOCATION1 is dear": [QUESTION]}
+    text = "LOCATION1 is dear"
+    questions = {text: [{**QUESTION, "text": text, "target": "LOCATION1", "aspect": "price"}]}
     cells = speed.size_cells([read_run(run, run.name) for run in runs], questions, 5, "cpu")
     weights = (tiny_classifier / "model.safetensors").stat().st_size
     assert speed.megabytes(tiny_classifier) >= weights / 1e6
