@@ -109,6 +109,8 @@ def hold(
             if lost and rest in kept:
                 notes["opinions equal another one but for what the format cannot hold: left out"] += 1
                 continue
+            if lost and any(without_label(one) == without_label(rest) for one in kept):
+                notes["words with another label than before: both opinions are kept"] += 1
             notes.update(f"{name}: left out" for name in lost)
             kept.append(rest)
         held.append(sentence._replace(opinions=kept))
@@ -117,6 +119,11 @@ def hold(
         raise ValueError(f"the format can hold no opinion of these sentences ({why}); choose another format")
     notes.update(reasons)
     return held
+
+
+def without_label(opinion: dict) -> dict:
+    """What an opinion is about."""
+    return {name: value for name, value in opinion.items() if name != "label"}
 
 
 def _check_words(sentence: Sentence, opinion: dict) -> None:
@@ -134,9 +141,11 @@ def with_places(sentences: Iterable[Sentence], notes: Counter) -> list[Sentence]
         opinions = []
         for opinion in sentence.opinions:
             if "target" in opinion and "target_start" not in opinion:
-                found = list(re.finditer(rf"(?<!\w){re.escape(opinion['target'])}(?!\w)", sentence.text))
+                as_whole = re.compile(rf"(?<!\w){re.escape(opinion['target'])}(?!\w)", re.IGNORECASE)
+                found = list(as_whole.finditer(sentence.text))
                 if len(found) == 1:
-                    opinion = {**opinion, "target_start": found[0].start(), "target_end": found[0].end()}
+                    opinion = {**opinion, "target": found[0][0]}  # as the text writes it
+                    opinion |= {"target_start": found[0].start(), "target_end": found[0].end()}
                     notes["targets: given the place of their only occurrence in the text"] += 1
             opinions.append(opinion)
         placed.append(sentence._replace(opinions=opinions))

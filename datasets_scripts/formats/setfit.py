@@ -82,4 +82,6 @@ def _fields(sentence: Sentence, opinion: dict) -> tuple[str, ...]:
     check_place(opinion, "target")
     if "label" not in opinion:
         raise NotHeldError("have no label")
+    if opinion["label"] == "none":  # of own data: the text does not speak of that aspect of the target
+        raise NotHeldError("have the label 'none'")
     return (*TARGET, "label")

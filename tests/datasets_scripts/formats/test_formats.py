@@ -271,6 +271,20 @@ def test_what_cannot_stand_together_is_told(write_and_read):
     assert notes == {"sentences with the text of an earlier one: one with it now": 1}
     assert [len(sentence.opinions) for sentence in read] == [4, 1]
 
+    named = {"target": "WINE"}  # as own data may write it
+    of_aspects = [
+        {**named, "aspect": aspect, "label": label}
+        for aspect, label in (("price", "positive"), ("taste", "negative"), ("look", "none"))
+    ]
+    read, notes = write_and_read("setfit", [Sentence("1", text, of_aspects)])
+    assert read[0].opinions == [{**at(text, "wine"), "label": label} for label in ("positive", "negative")]
+    assert notes == {
+        "targets: given the place of their only occurrence in the text": 3,
+        "opinions have the label 'none': left out": 1,
+        "words with another label than before: both opinions are kept": 1,
+        "aspects: left out": 2,
+    }
+
     aspects = [{"aspect": "food", "label": label} for label in ("positive", "negative", "positive")]
     _, notes = write_and_read("semeval2014", [Sentence("1", text, aspects)])
     assert notes == {"opinions contradict an earlier one of the same sentence and category: left out": 1}
