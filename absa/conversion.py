@@ -63,7 +63,10 @@ def guess_format(file: str | Path) -> str:
         ValueError: it can, or it has no format of FORMATS.
         FileNotFoundError: there is no such file.
     """
-    beginning = f"{_existing(file).suffix} {read_utf8(Path(file)).lstrip()}"
+    content = read_utf8(_existing(file)).lstrip()
+    if not content:
+        raise ValueError(f"{file}: is empty; give a file with annotated sentences")
+    beginning = f"{Path(file).suffix} {content}"
     found = [name for name, sign in SIGNS.items() if re.match(sign, beginning, flags=re.DOTALL)]
     if len(found) != 1:
         like = f" ({' or '.join(found)}?)" if found else ""

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from datasets import Dataset
 
-from absa.commands import parse
+from absa.commands import parse, user_errors
 from absa.metrics.ratios import ratio
 from absa.metrics.tuple_f1 import tuple_f1_scores
 from absa.predict import Predictor, load
@@ -124,4 +124,5 @@ def main(arguments: FoundArguments):
 
 
 if __name__ == "__main__":
-    main(parse(FoundArguments, "grid"))
+    with user_errors():
+        main(parse(FoundArguments, "grid"))

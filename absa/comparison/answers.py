@@ -89,8 +89,17 @@ class Way(ABC):
 
 
 def read_rows(folder: Path, split: str = "test") -> pd.DataFrame:
-    """The rows of a classifier in the order of their keys, with all columns of `ROW_KEY`."""
-    rows = pd.read_parquet(folder / f"{split}_probabilities.parquet")
+    """The rows of a classifier in the order of their keys, with all columns of `ROW_KEY`.
+
+    Raises:
+        ValueError: if a column is missing.
+    """
+    file = folder / f"{split}_probabilities.parquet"
+    rows = pd.read_parquet(file)
+    if missing := [name for name in (*KEY_FIELDS, "label") if name not in rows]:
+        raise ValueError(f"{file} has no column {missing[0]!r}: give {', '.join(KEY_FIELDS)}, label and p_<label>")
+    for name in KEY_FIELDS:  # other tools write numbers, and null for no target
+        rows[name] = rows[name].astype(object).where(rows[name].notna(), "").astype(str)
     for place in PLACES:
         places = rows[place] if place in rows else [None] * len(rows)
         rows[place] = pd.array(places, dtype="Int64")

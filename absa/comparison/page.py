@@ -50,6 +50,10 @@ class ComparisonArguments:
             raise ValueError(f"names has {len(self.names)} names for {len(self.runs)} runs: give one for each")
         if len(set(self.names)) < len(self.names):
             raise ValueError(f"names={' '.join(self.names)}: a name stands twice; give each run one of its own")
+        if self.output is not None and self.output.is_dir():
+            raise ValueError(
+                f"output={self.output} is a folder: give a file, such as {self.output / 'comparison.html'}"
+            )
         for name, least in (("resamples", 1), ("texts", 0)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name}={getattr(self, name)}: give at least {least}")

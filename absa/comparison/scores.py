@@ -129,4 +129,5 @@ def differences(minuend: pd.DataFrame, subtrahend: pd.DataFrame, bounds: Mapping
 def table(rows: Sequence[Mapping[str, str]]) -> str:
     """A table in Markdown from rows of heading -> cell."""
     lines = [rows[0], ["---"] * len(rows[0]), *(row.values() for row in rows)] if rows else []
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    escaped = [[cell.replace("|", "\\|") for cell in line] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in escaped)

@@ -33,6 +33,7 @@ def test_formats_that_cannot_be_mistaken(name: str, tmp_path: Path):
 @pytest.mark.parametrize(
     ("file_name", "content", "told"),
     [
+        ("a.xml", " \n", "is empty; give a file with annotated sentences"),
         ("a.txt", "It 's fine", "its beginning does not tell its format; give one of apc, aste"),
         ("a.txt", "The $T$ is ####[]", r"its beginning does not tell its format \(apc or aste\?\)"),
         ("a.csv", "text,label\n", "its beginning does not tell its format"),

@@ -169,6 +169,7 @@ def test_pieces_of_marks_that_overlap():
         ({"names": ["A", "A"]}, "names=A A: a name stands twice"),
         ({"resamples": 0}, "resamples=0: give at least 1"),
         ({"texts": -1}, "texts=-1: give at least 0"),
+        ({"output": Path()}, r"output=\. is a folder: give a file, such as comparison.html"),
     ],
 )
 def test_arguments(tmp_path: Path, options: dict, told: str):

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from absa.comparison.answers import TAGS, TUPLES, tuples_in
+from absa.comparison.answers import TAGS, TUPLES, AsRows, tuples_in
 from absa.comparison.runs import answers_of, read_run, way_of
 from absa.comparison.scores import scores_of
 
@@ -117,6 +117,24 @@ def test_a_record_that_cannot_be_read(write_run, content: str, told: str):
     (run / "arguments.json").write_text(content)
     with pytest.raises(ValueError, match=told):
         read_run(run, "a")
+
+
+def test_files_of_other_tools(write_run):
+    """Numbers as ids, null for no target; and columns that are missing."""
+    first = write_run("a", "classification", {1: 0.9}, metric="absa")
+    other = change(
+        write_run("b", "classification", {1: 0.9}, metric="absa"),
+        lambda rows: rows.assign(id=rows["id"].astype(int), aspect=rows["aspect"].astype("category")),
+    )
+    runs = read(first, other)
+    assert len(answers_of(runs, way_of(runs))) == 2
+    change(other, lambda rows: rows.assign(target=None))
+    runs = read(other)
+    ((answers,),) = (of_run.values() for of_run in answers_of(runs, AsRows("aspect_polarity")))
+    assert {key[1] for key in answers.keys} == {""}
+    change(other, lambda rows: rows.drop(columns="aspect"))
+    with pytest.raises(ValueError, match=r"seed-1/test_probabilities.parquet has no column 'aspect': give id, target"):
+        answers_of(runs, way_of(runs))
 
 
 def test_seeds_of_other_data_are_refused(write_run):

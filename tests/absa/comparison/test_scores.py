@@ -125,4 +125,5 @@ def test_scores_of_runs_and_their_differences(write_run):
 
 def test_tables_in_table():
     assert table([{"%": "a", "f1": "1"}, {"%": "b", "f1": "2"}]) == "| % | f1 |\n| --- | --- |\n| a | 1 |\n| b | 2 |\n"
+    assert table([{"%": "a|b"}]) == "| % |\n| --- |\n| a\\|b |\n"
     assert table([]) == ""
