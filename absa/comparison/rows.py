@@ -132,11 +132,12 @@ def rows_of_tuples(runs: Sequence[TupleRows]) -> Iterator[Row]:
         found = [by_place(run.predicted[number], run.scores[number]) for run in runs]
         text = " ".join(words)
         for place in sorted({*gold, *(place for of_run in found for place in of_run)}):
-            right, _ = gold.get(place, (NOTHING, None))
+            right = " + ".join(sorted(gold.get(place, [NOTHING])))
             answers = []
-            for label, score in (of_run.get(place, (NOTHING, None)) for of_run in found):
-                for_gold = (1.0 if score is None else score) if label == right else 0.0
-                answers.append(Answer(label, score, label == right, for_gold))
+            for labels in (of_run.get(place, {NOTHING: None}) for of_run in found):
+                label, score = " + ".join(sorted(labels)), max(labels.values(), key=lambda score: score or 0)
+                held = score if label == right else labels.get(right, 0.0)
+                answers.append(Answer(label, score, label == right, 1.0 if held is None else held))
             spans = dict(place) if given is None else {"target": given, **dict(place)}
             marks = marks_of(words, spans.values(), spans)
             yield Row(text, marks, " · ".join(text[start:end] for start, end, _ in marks), right, answers)
@@ -148,13 +149,13 @@ Place = tuple[tuple[str, tuple[int, int]], ...]
 
 def by_place(
     tuples: Sequence[Mapping[str, Any]], scores: Sequence[float | None]
-) -> dict[Place, tuple[str, float | None]]:
-    """The label of each place, or its labels, and the score of the first one."""
+) -> dict[Place, dict[str, float | None]]:
+    """The labels of each place, most often one, with their scores."""
     places = {}
     for one, score in zip(tuples, scores, strict=True):
         place = tuple((field, one[field]) for field in SPANS if field in one)
         places.setdefault(place, {})[one.get("label", FOUND)] = score
-    return {place: (" + ".join(sorted(labels)), next(iter(labels.values()))) for place, labels in places.items()}
+    return places
 
 
 def marks_of(words: Sequence[str], spans: Sequence[tuple[int, int]], names: Sequence[str]) -> list[Mark]:

@@ -6,8 +6,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from absa.comparison.answers import TupleRows
 from absa.comparison.page import ComparisonArguments, compare, page, pieces_of
-from absa.comparison.rows import questions_of, rows_of
+from absa.comparison.rows import questions_of, rows_of, rows_of_tuples
 from absa.comparison.runs import read_run, way_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::absa.metrics.ratios.DegenerateScoreWarning")
@@ -138,6 +139,21 @@ def test_places_that_are_found(write_run):
     lost = [row for row in rows if not row.answers[1].is_right]
     assert {row.answers[1] for row in lost} == {("nothing", None, False, 0.0)}
     assert all(row.marks == [(row.marks[0][0], row.marks[0][0] + 1, "target")] for row in rows)
+
+
+def test_a_place_with_two_labels():
+    """The likelier one's probability is shown; how much the run holds gold to be right is that of gold's."""
+    tuples = [{"target": (0, 1), "label": label} for label in ("positive", "negative")]
+    gold = [tuples[1:], tuples, []]
+    one = TupleRows(["1"] * 3, [["a"]] * 3, [None] * 3, gold, [tuples] * 3, [[0.2, 0.7]] * 3, [False] * 3)
+    rows = list(rows_of_tuples([one]))
+    both = "negative + positive"
+    assert [row.gold for row in rows] == ["negative", both, "nothing"]
+    assert [row.answers for row in rows] == [
+        [(both, 0.7, False, 0.7)],
+        [(both, 0.7, True, 0.7)],
+        [(both, 0.7, False, 0.0)],
+    ]
 
 
 def test_given_targets_and_opinions_are_marked(write_run):
