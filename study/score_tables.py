@@ -276,11 +276,13 @@ def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
     heading = f"{when} training: gate, quasi / softmax, spread of A_quasi"
     if any("relative_spread" in sizes for sizes in measured.values()):
         heading += " [over the mean size of A_quasi]"
+    most_layers = max((len(sizes["gate"]) for sizes in measured.values()), default=0)
     for label, sizes in measured.items():
         layers = zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True)
         cells = ["{:.3f}, {:.2f}, {:.3f}".format(*figures) for figures in layers]
         if "relative_spread" in sizes:
             cells = [f"{cell} [{one:.3f}]" for cell, one in zip(cells, sizes["relative_spread"], strict=True)]
+        cells += [""] * (most_layers - len(cells))
         row = {heading: label, **{f"guided layer {n}": cell for n, cell in enumerate(cells, start=1)}}
         rows.append(row | {length: f"{ratio:.2f}" for length, ratio in sizes["ratio_by_length"].items()})
     return table(rows) or "Not run.\n"

@@ -225,6 +225,12 @@ def test_terms_with_and_without_relative_spread():
     assert "spread of A_quasi [over the mean size of A_quasi] |" in lines[0]
     assert lines[2] == "| old | 0.100, 0.20, 0.300 | 0.40 |"
     assert lines[3] == "| new | 0.100, 0.20, 0.300 [0.500] | 0.40 |"
+    two = {"before": {**before, **{name: [0.1, 0.2] for name in ("gate", "ratio", "spread")}}}
+    lines = report.terms_table({**found, "two": two}, "before").splitlines()
+    assert lines[2:] == [
+        "| old | 0.100, 0.20, 0.300 |  | 0.40 |",
+        "| two | 0.100, 0.10, 0.100 | 0.200, 0.20, 0.200 | 0.40 |",
+    ]
 
 
 def test_how_opinions_are_told_apart(tmp_path: Path):
