@@ -81,6 +81,7 @@ def test_what_a_checkpoint_answers(tmp_path: Path, tiny_bert: Path, monkeypatch,
     assert len(given) > 1
     model.save_pretrained(tmp_path)
     tokenizer.save_pretrained(tmp_path)
-    (tmp_path / "contrast.json").write_text(json.dumps(sentences))
-    monkeypatch.setattr(contrast, "FILE", tmp_path / "contrast.json")
-    assert contrast.look(tmp_path)["opinions right"] == 2 / 3
+    (tmp_path / "sentences.json").write_text(json.dumps(sentences))
+    monkeypatch.setattr(contrast, "SENTENCES", tmp_path / "sentences.json")
+    contrast.main(contrast.ContrastArguments(tmp_path))
+    assert json.loads((tmp_path / contrast.FOUND).read_text())["opinions right"] == 2 / 3
