@@ -7,7 +7,7 @@ import runpy
 import string
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +44,7 @@ from modeling_global_context import labels_of
 from modeling_qacg_bert import Contexts
 
 REPO_ROOT = Path(__file__).resolve().parents[1]
+OFFLINE = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 OPINIONS = {
     "safe": ("safety", "Positive"),
@@ -378,18 +379,40 @@ def harmful(tmp_path: Path) -> Harmful:
 
 
 @pytest.fixture(scope="session")
-def run_script(repo_root: Path) -> Callable[..., subprocess.CompletedProcess]:
-    """Runs a script of examples/ in a process of its own and returns what it printed; `check` expects success."""
+def run_fork(repo_root: Path, tmp_path_factory) -> Iterator[Callable[..., subprocess.CompletedProcess]]:
+    """Runs a script in a fork of a process that has imported the libraries, which takes seconds: see forks.py."""
+    command = [sys.executable, "-P", Path(__file__).with_name("forks.py")]  # -P: its folder has an `absa` too
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=repo_root, env={**os.environ, **OFFLINE}, text=True, **pipes) as server:
 
-    def run(*words: str | Path, check=True, launcher: tuple[str, ...] = (sys.executable,), timeout: float = 240):
-        finished = subprocess.run(
-            [*launcher, *map(str, words)],
-            cwd=repo_root,
-            env={**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-        )
+        def run(words: list[str], environment: dict[str, str], timeout: int) -> subprocess.CompletedProcess:
+            folder = tmp_path_factory.mktemp("fork")
+            request = {"words": words, "environment": environment, "folder": str(folder), "timeout": timeout}
+            print(json.dumps(request), file=server.stdin, flush=True)
+            status = int(server.stdout.readline())
+            return subprocess.CompletedProcess(
+                words, status, *((folder / name).read_text() for name in ("stdout", "stderr"))
+            )
+
+        yield run
+        server.stdin.close()
+
+
+@pytest.fixture(scope="session")
+def run_script(repo_root: Path, run_fork) -> Callable[..., subprocess.CompletedProcess]:
+    """Runs a script in a process of its own and returns what it printed; `check` expects success.
+
+    With `launcher`, the words before the script's, such as those that start Python, the process is a new one.
+    """
+
+    def run(*words: str | Path, check=True, launcher: tuple[str, ...] = (), timeout: int = 240):
+        words, environment = [*launcher, *map(str, words)], {**os.environ, **OFFLINE}
+        if launcher:
+            finished = subprocess.run(
+                words, cwd=repo_root, env=environment, capture_output=True, text=True, timeout=timeout
+            )
+        else:
+            finished = run_fork(words, environment, timeout)
         assert not check or finished.returncode == 0, finished.stderr[-4000:]
         return finished
 

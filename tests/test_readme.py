@@ -4,6 +4,7 @@ import doctest
 import os
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -56,7 +57,8 @@ def test_own_data_as_the_readme_shows_it(tiny_bert: Path, tmp_path: Path, run_sc
 
 @pytest.mark.parametrize("name", ["README.md", "docs/prediction.md"])
 def test_predicting_as_the_documents_show_it(name: str, tiny_classifier: Path, tmp_path: Path, run_script):
-    printed = run_script(*command(name, "examples/predict.py", tiny_classifier, tmp_path)).stdout
+    words = command(name, "examples/predict.py", tiny_classifier, tmp_path)
+    printed = run_script(*words, launcher=(sys.executable,)).stdout
     assert "Camden price" in printed
 
 
@@ -102,9 +104,8 @@ def test_the_family_of_the_page_trains_and_answers(recipe: Path, tmp_path: Path,
         (tmp_path / name).write_text(code, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{ROOT}")
     quick = ("--model_type=toy", "--max_steps=2", "--eval_steps=1", "--save_steps=1", "--eval_strategy=steps")
-    run = run_script(
-        "-c", FAMILY_OF_THE_PAGE, recipe, *quick, "--save_strategy=steps", "--output_dir", tmp_path / "run"
-    )
+    words = (recipe, *quick, "--save_strategy=steps", "--output_dir", tmp_path / "run")
+    run = run_script(FAMILY_OF_THE_PAGE, *words, launcher=(sys.executable, "-c"))
     assert run.stdout.splitlines()[-1] == "['ToyForSequenceClassification', 4]"
 
 

@@ -3,6 +3,7 @@
 import importlib
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def without_data_packages(repo_root: Path, run_script, monkeypatch):
     """Runs Python code in a process that finds neither `datasets` nor `evaluate`."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(repo_root), str(repo_root / "benchmarks")]))
     absent = "import runpy, sys; sys.modules.update(datasets=None, evaluate=None)\n"
-    return lambda code, *words: run_script("-c", absent + code, *words, timeout=900)
+    return lambda code, *words: run_script(absent + code, *words, launcher=(sys.executable, "-c"), timeout=900)
 
 
 def test_it_needs_none_of_the_packages_of_data(without_data_packages):
