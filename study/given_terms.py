@@ -65,6 +65,9 @@ def probabilities(read: Predictor, task: Classification) -> np.ndarray:
 def main(arguments: GivenTermsArguments):
     run = read_run(arguments.run, str(arguments.run))
     arguments.seeds = arguments.seeds or list(run.seeds)
+    if unknown := sorted(set(arguments.seeds) - run.seeds.keys()):
+        finished = " ".join(map(str, run.seeds))
+        raise ValueError(f"seeds={unknown[0]}: of {arguments.run} these are finished: {finished}")
     of_data = {"dataset": DATASET, "data_dir": arguments.data_dir, "data_config": arguments.data_config}
     task = Classification.load(ClassificationArguments(**of_data))
 
@@ -77,6 +80,7 @@ def main(arguments: GivenTermsArguments):
         return {"seed": seed, "test": task.score("test", log_probabilities, BOOTSTRAP), "size": size}
 
     described = {"task": "classification", "model_type": run.arguments["model_type"], "dataset": DATASET}
+    described |= {f"trained_{name}": value for name, value in run.arguments.items()}
     described |= {**asdict(arguments), "run": str(arguments.run)}
     del described["output_dir"]  # the same answers elsewhere are the same answers
     each_seed(arguments, {**described, "data_sha256": digest(task.splits)}, ask)

@@ -51,6 +51,11 @@ def test_a_generator_stands_among_classifiers(run: Path, shared_dir: Path, monke
     accuracy = json.loads((tmp_path / "rows/seed-7/results.json").read_text())["test"]["accuracy"]
     assert f"| one | 1 | {100 * accuracy:.1f} [" in table
     assert f"{len(rows)} rows" in table
+    trained = json.loads((run / "arguments.json").read_text())
+    (run / "arguments.json").write_text(json.dumps({**trained, "num_train_epochs": 2}))
+    another = r"holds another run \(trained_num_train_epochs was None and is now 2\)"
+    with pytest.raises(ValueError, match=another):  # and does not take its first answers for those of the new models
+        given_terms.main(given_terms.GivenTermsArguments(run, "of the test", tmp_path / "rows"))
 
 
 def test_a_model_with_other_answers(run: Path, make_generator, shared_dir: Path, tmp_path: Path):
@@ -60,4 +65,10 @@ def test_a_model_with_other_answers(run: Path, make_generator, shared_dir: Path,
     pd.DataFrame({**NO_ANSWERS, "invalid": []}).to_parquet(run / "seed-7/test_tuples.parquet")
     arguments = given_terms.GivenTermsArguments(run, str(shared_dir / "data/semeval2014"), tmp_path / "rows")
     with pytest.raises(ValueError, match=r"answered by .*: give a model of alsc with \['positive'"):
+        given_terms.main(arguments)
+
+
+def test_a_seed_that_is_not_finished(run: Path, tmp_path: Path):
+    arguments = given_terms.GivenTermsArguments(run, "not read", tmp_path / "rows", seeds=[7, 99])
+    with pytest.raises(ValueError, match=r"seeds=99: of .*alsc these are finished: 7$"):
         given_terms.main(arguments)
