@@ -7,7 +7,8 @@ import runpy
 import string
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -378,20 +379,25 @@ def harmful(tmp_path: Path) -> Harmful:
     return Harmful(tmp_path / "touched")
 
 
-@pytest.fixture(scope="session")
-def run_fork(repo_root: Path, tmp_path_factory) -> Iterator[Callable[..., subprocess.CompletedProcess]]:
-    """Runs a script in a fork of a process that has imported the libraries, which takes seconds: see forks.py."""
-    command = [sys.executable, "-P", Path(__file__).with_name("forks.py")]  # -P: its folder has an `absa` too
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=repo_root, env={**os.environ, **OFFLINE}, text=True, **pipes) as server:
+@contextmanager
+def forks(modules: Sequence[str], environment: dict[str, str], folders: Callable[[str], Path]) -> Iterator[Callable]:
+    """Runs scripts in forks of a process that has imported these modules, which takes seconds: see forks.py.
 
-        def run(words: list[str], environment: dict[str, str], timeout: int) -> subprocess.CompletedProcess:
-            folder = tmp_path_factory.mktemp("fork")
-            request = {"words": words, "environment": environment, "folder": str(folder), "timeout": timeout}
+    Args:
+        environment: of that process, for what modules read when they are imported.
+        folders: makes one for what a script prints.
+    """
+    command = [sys.executable, "-P", Path(__file__).with_name("forks.py"), *modules]  # -P: beside it is an `absa` too
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as server:
+
+        def run(words: Sequence, directory: Path, environment: dict[str, str], timeout: int):
+            request = {"words": [*map(str, words)], "environment": environment, "timeout": timeout}
+            request |= {"directory": str(directory), "printed": str(printed := folders("printed"))}
             print(json.dumps(request), file=server.stdin, flush=True)
             status = int(server.stdout.readline())
             return subprocess.CompletedProcess(
-                words, status, *((folder / name).read_text() for name in ("stdout", "stderr"))
+                words, status, *((printed / name).read_text() for name in ("stdout", "stderr"))
             )
 
         yield run
@@ -399,24 +405,25 @@ def run_fork(repo_root: Path, tmp_path_factory) -> Iterator[Callable[..., subpro
 
 
 @pytest.fixture(scope="session")
-def run_script(repo_root: Path, run_fork) -> Callable[..., subprocess.CompletedProcess]:
+def run_script(repo_root: Path, tmp_path_factory) -> Iterator[Callable[..., subprocess.CompletedProcess]]:
     """Runs a script in a process of its own and returns what it printed; `check` expects success.
 
     With `launcher`, the words before the script's, such as those that start Python, the process is a new one.
     """
+    modules = ("absa.predict", "absa.training.run")
+    with forks(modules, {**os.environ, **OFFLINE}, tmp_path_factory.mktemp) as run_fork:
 
-    def run(*words: str | Path, check=True, launcher: tuple[str, ...] = (), timeout: int = 240):
-        words, environment = [*launcher, *map(str, words)], {**os.environ, **OFFLINE}
-        if launcher:
-            finished = subprocess.run(
-                words, cwd=repo_root, env=environment, capture_output=True, text=True, timeout=timeout
-            )
-        else:
-            finished = run_fork(words, environment, timeout)
-        assert not check or finished.returncode == 0, finished.stderr[-4000:]
-        return finished
+        def run(*words: str | Path, check=True, launcher: Sequence[str] = (), timeout: int = 240):
+            environment = {**os.environ, **OFFLINE}
+            if launcher:
+                words, options = [*launcher, *map(str, words)], {"capture_output": True, "text": True}
+                finished = subprocess.run(words, cwd=repo_root, env=environment, timeout=timeout, **options)
+            else:
+                finished = run_fork(words, repo_root, environment, timeout)
+            assert not check or finished.returncode == 0, finished.stderr[-4000:]
+            return finished
 
-    return run
+        yield run
 
 
 @pytest.fixture
@@ -465,27 +472,23 @@ def finished_run(recipe: Path, run_once) -> tuple[Path, str]:
 
 
 @pytest.fixture(scope="session")
-def stranger(tmp_path_factory) -> Callable[..., tuple[dict, dict[str, torch.Tensor]]]:
+def stranger(tmp_path_factory) -> Iterator[Callable[..., tuple[dict, dict[str, torch.Tensor]]]]:
     """Loads a checkpoint as someone without our packages does, with an empty cache: see stranger.py."""
+    # In the folder of each process, since modules read these when they are imported.
+    environment = {**os.environ, **OFFLINE, "HF_HOME": "home", "HF_MODULES_CACHE": "modules"}
+    modules = ("transformers.pipelines", "transformers.modeling_utils", "transformers.generation")
+    with forks(modules, environment, tmp_path_factory.mktemp) as run_fork:
 
-    def load(
-        checkpoint: str | Path, batch: dict[str, torch.Tensor], auto_class: type, pipelines: dict, texts: list[str]
-    ):
-        folder = tmp_path_factory.mktemp("stranger")
-        save_file(batch, folder / "batch.safetensors")
-        options = {"auto_class": auto_class.__name__, "pipelines": pipelines, "texts": texts}
-        (folder / "options.json").write_text(json.dumps(options))
-        variables = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-        variables |= {"HF_HOME": str(folder / "home"), "HF_MODULES_CACHE": str(folder / "modules")}
-        finished = subprocess.run(
-            [sys.executable, Path(__file__).with_name("stranger.py"), checkpoint, folder],
-            cwd=folder,
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=900,
-        )
-        assert finished.returncode == 0, finished.stderr[-4000:]
-        return json.loads((folder / "results.json").read_text()), load_file(folder / "results.safetensors")
+        def load(
+            checkpoint: str | Path, batch: dict[str, torch.Tensor], auto_class: type, pipelines: dict, texts: list[str]
+        ):
+            folder = tmp_path_factory.mktemp("stranger")
+            save_file(batch, folder / "batch.safetensors")
+            options = {"auto_class": auto_class.__name__, "pipelines": pipelines, "texts": texts}
+            (folder / "options.json").write_text(json.dumps(options))
+            words = (Path(__file__).with_name("stranger.py"), checkpoint, folder)
+            finished = run_fork(words, folder, environment, timeout=900)
+            assert finished.returncode == 0, finished.stderr[-4000:]
+            return json.loads((folder / "results.json").read_text()), load_file(folder / "results.safetensors")
 
-    return load
+        yield load

@@ -1,7 +1,9 @@
-"""Runs scripts in processes of their own that need not import the libraries again: forks of this one, which has.
+"""Runs scripts in processes of their own that need not import libraries again: forks of this one, which has.
 
-Each line of its input asks for one, as JSON: {"words", "environment", "folder", "timeout"}. What the script prints
-goes to `stdout` and `stderr` in the folder; the line that answers is its exit status.
+    python -P forks.py MODULE ...
+
+Each line of its input asks for one, as JSON: {"words", "environment", "directory", "timeout", "printed"}. What the
+script prints goes to `stdout` and `stderr` in the folder `printed`; the line that answers is its exit status.
 """
 
 import json
@@ -9,10 +11,8 @@ import os
 import runpy
 import signal
 import sys
+from importlib import import_module
 from pathlib import Path
-
-import absa.predict
-import absa.training.run  # noqa: F401
 
 
 def asked() -> dict:
@@ -25,11 +25,14 @@ def asked() -> dict:
     raise SystemExit
 
 
+for name in sys.argv[1:]:
+    import_module(name)
 request = asked()
 signal.alarm(request["timeout"])
+os.chdir(request["directory"])
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 for number, name in ((1, "stdout"), (2, "stderr")):
-    os.dup2(os.open(Path(request["folder"]) / name, os.O_WRONLY | os.O_CREAT), number)
+    os.dup2(os.open(Path(request["printed"]) / name, os.O_WRONLY | os.O_CREAT), number)
 os.environ.clear()
 os.environ.update(request["environment"])
 sys.argv = request["words"]
