@@ -80,8 +80,8 @@ class ClassificationArguments(DataArguments):
     data_config: str | None = field(
         default=None,
         metadata={
-            "help": "laptops_terms, restaurants_terms or restaurants_categories of aspect_polarity; restaurants "
-            "(default) or laptops of semeval2015 and semeval2016; category_rows (default) or term_rows of mams."
+            "help": "Of aspect_polarity laptops_terms, restaurants_terms or restaurants_categories. Default: the "
+            "first of semeval2015/6: restaurants, laptops; mams: category_rows, term_rows; custom: aspects, terms."
         },
     )
     dev_split: str | None = field(

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
-from ..builder import RowsBuilder, RowsConfig, row_features
+from datasets import Features
+
+from ..builder import PLACES, RowsBuilder, RowsConfig, row_features
 from ..records import SUFFIXES, cell_error
 from ..source_files import checked_text, files_in, named_files, quoted, shorten
-from .reading import read_rows
+from .reading import read_rows, read_term_rows
 
 FILE_NAMES = {
     split: [stem + suffix for stem in stems for suffix in SUFFIXES]
@@ -23,11 +26,17 @@ class CustomABSAConfig(RowsConfig):
 class CustomABSA(RowsBuilder):
     """Rows with id, text, target, aspect, label from csv or jsonl files; splits are those that have a file.
 
-    Columns of the files are text, aspect, label and, optionally, target and id, see `read_rows`. Targets, aspects and
-    labels are free. aspect and label become ClassLabels of what occurs in the training file: aspects in order of
-    first appearance, labels too, except that `absent_label` ("none" where it is not given) comes first if it occurs.
+    Configurations:
+        aspects: columns of the files are text, aspect, label and, optionally, target and id, see `read_rows`.
+            Targets, aspects and labels are free. aspect and label become ClassLabels of what occurs in the training
+            file: aspects in order of first appearance, labels too, except that `absent_label` ("none" where it is not
+            given) comes first if it occurs.
+        terms: each row judges a word, or words, of its text. Columns are text, span, label and, optionally, ordinal,
+            as SetFit has them, see `read_term_rows`. The span becomes the target, with target_start and target_end;
+            the aspect is always "".
 
     Args:
+        config_name: one of these.
         data_files: {"train": path, "validation": path, "test": path} of .csv or .jsonl files; train is needed.
         data_dir: folder with train.csv or train.jsonl and, optionally, validation (or dev) and test, in place of
             `data_files`.
@@ -42,6 +51,7 @@ class CustomABSA(RowsBuilder):
     """
 
     BUILDER_CONFIG_CLASS = CustomABSAConfig
+    FEATURES: ClassVar = {"aspects": None, "terms": None}
 
     def __init__(
         self,
@@ -60,9 +70,16 @@ class CustomABSA(RowsBuilder):
         else:
             files = files_in(data_dir, FILE_NAMES, ("train",), "write one")
         super().__init__(data_files=files, absent_label=absent_label, **kwargs)
+        if self.has_terms and absent_label is not None:
+            raise ValueError(f"absent_label={quoted(absent_label)} is for files with aspects, not for terms: drop it")
+
+    @property
+    def has_terms(self) -> bool:
+        return self.config.name == "terms"
 
     def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
-        splits = {split: read_rows(file) for split, file in files.items()}
+        read = read_term_rows if self.has_terms else read_rows
+        splits = {split: read(file) for split, file in files.items()}
         absent_label = self.config.absent_label
         names = {column: list(dict.fromkeys(row[column] for row in splits["train"])) for column in ("aspect", "label")}
         if absent_label is not None or "none" in names["label"]:
@@ -71,7 +88,8 @@ class CustomABSA(RowsBuilder):
             _check_known(files[split], files["train"], rows, names)
             if absent_label is not None:
                 splits[split] = _complete(rows, names["aspect"], absent_label)
-        self.info.features = row_features(names["aspect"], names["label"])
+        places = PLACES if self.has_terms else {}
+        self.info.features = Features({**row_features(names["aspect"], names["label"]), **places})
         columns = list(self.info.features)
         return {split: [{column: row[column] for column in columns} for row in rows] for split, rows in splits.items()}
 

@@ -1,8 +1,9 @@
-"""Rows of a csv or jsonl file with columns text, aspect, label and, optionally, target and id."""
+"""Rows of people's own csv or jsonl files: about aspects, or about words of the texts."""
 
 import warnings
 from pathlib import Path
 
+from ..formats import setfit
 from ..records import cell_error, read_records
 from ..source_files import checked_text, quoted
 
@@ -11,7 +12,9 @@ OPTIONAL_COLUMNS = ("id", "target")
 
 
 def read_rows(file: Path) -> list[dict]:
-    """Rows of one file, in its order: dicts with id, text, target, aspect, label (strings) and line (1-based int).
+    """Rows of one file with columns text, aspect, label and, optionally, target and id, in its order.
+
+    They are dicts with id, text, target, aspect, label (strings) and line (1-based int).
 
     target, aspect, label and id are stripped of blanks, text is kept as it stands. A missing target is "". Without
     an id column the distinct texts are numbered from "0". A row that repeats an earlier one is dropped, with one
@@ -27,13 +30,32 @@ def read_rows(file: Path) -> list[dict]:
         raise ValueError(f"{file}: has no rows; write at least one")
     without_id = [row for row in rows if "id" not in row]
     if len(without_id) == len(rows):
-        ids = {}
-        for row in rows:
-            row["id"] = ids.setdefault(row["text"], str(len(ids)))
+        _number(rows)
     elif without_id:
         remedy = "is missing in this row only; give each row an id or none"
         raise cell_error(file, without_id[0]["line"], "id", None, remedy)
     return _drop_repeated(file, rows)
+
+
+def read_term_rows(file: Path) -> list[dict]:
+    """Rows of one file of SetFit's form, with columns text, span, label and, optionally, ordinal, in its order.
+
+    They are dicts as of `read_rows`; the target is the span, `text[target_start:target_end]`, and the aspect is "".
+
+    Raises:
+        ValueError: as `read_rows`; the text does not have the span, or not so often.
+    """
+    rows = [{"line": line, "text": text, "aspect": "", **opinion} for line, text, opinion in setfit.read_rows(file)]
+    for row in rows:
+        row["label"] = row["label"].strip()
+    _number(rows)
+    return _drop_repeated(file, rows)
+
+
+def _number(rows: list[dict]) -> None:
+    ids = {}
+    for row in rows:
+        row["id"] = ids.setdefault(row["text"], str(len(ids)))
 
 
 def _read_row(file: Path, line: int, record: dict) -> dict:
@@ -55,7 +77,8 @@ def _drop_repeated(file: Path, rows: list[dict]) -> list[dict]:
         if first["text"] != row["text"]:
             remedy = f"belongs to another text on line {first['line']}; give each text its own id"
             raise cell_error(file, row["line"], "id", row["id"], remedy)
-        first = first_of.setdefault((row["id"], row["target"], row["aspect"]), row)
+        asked = (row["id"], row["target"], row.get("target_start"), row["aspect"])
+        first = first_of.setdefault(asked, row)
         if first["label"] != row["label"]:
             remedy = (
                 f"contradicts {quoted(first['label'])} on line {first['line']} for the same text, target "

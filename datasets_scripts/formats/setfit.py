@@ -3,12 +3,12 @@
     text,span,label,ordinal
     The food is good and so is the food next door.,food,positive,1
 
-The span is an aspect term. The ordinal says how often the text has it before: here the second "food" is meant. Rows
-with the same text are those of one sentence.
+The span is an aspect term. The ordinal says how often the text has it before: here the second "food" is meant. A file
+whose texts have each span once may leave it out. Rows with the same text are those of one sentence.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ..records import cell_error, read_records, rows_as_text
@@ -30,29 +30,38 @@ COLUMNS = ("text", "span", "label", "ordinal")
 
 def read(file: Path) -> list[Sentence]:
     opinions = {}
-    for line, record in read_records(file, COLUMNS):
-        text, opinion = _read_row(file, line, record)
+    for _, text, opinion in read_rows(file):
         opinions.setdefault(text, []).append(opinion)
-    if not opinions:
-        raise ValueError(f"{file}: has no rows; write at least one")
     return [Sentence(str(number), *of_text) for number, of_text in enumerate(opinions.items(), start=1)]
+
+
+def read_rows(file: Path) -> Iterator[tuple[int, str, dict]]:
+    """Of each row its line (1-based), the text and the opinion: target, target_start, target_end and label."""
+    line = None
+    for line, record in read_records(file, COLUMNS[:3], COLUMNS[3:]):
+        yield line, *_read_row(file, line, record)
+    if line is None:
+        raise ValueError(f"{file}: has no rows; write at least one")
 
 
 def _read_row(file: Path, line: int, record: dict) -> tuple[str, dict]:
     text, span, label = (
         checked_text(record[column], f"{file}, line {line}, column {column!r}") for column in COLUMNS[:3]
     )
-    ordinal = record["ordinal"]
+    starts = _starts(text, span)
+    if not starts or ("ordinal" not in record and len(starts) > 1):
+        remedy = f"stands {len(starts)} times in {quoted(text)}; " + (
+            "say in a column ordinal which is meant, 0 for the first" if starts else "write it as the text has it"
+        )
+        raise cell_error(file, line, "span", span, remedy)
+    ordinal = record.get("ordinal", 0)
     if isinstance(ordinal, str) and ordinal.isdecimal() and len(ordinal) < 5:  # of a csv file
         ordinal = int(ordinal)
     if type(ordinal) is not int or ordinal < 0:
         remedy = "is no ordinal; write 0 for the first place where the text has the span, 1 for the second, and so on"
         raise cell_error(file, line, "ordinal", ordinal, remedy)
-    starts = _starts(text, span)
     if ordinal >= len(starts):
-        remedy = (
-            f"is too high: {quoted(text)} has {quoted(span)} {len(starts)} times; count from 0, or correct the span"
-        )
+        remedy = f"is too high: {quoted(text)} has {quoted(span)} {len(starts)} times; count from 0"
         raise cell_error(file, line, "ordinal", ordinal, remedy)
     start = starts[ordinal]
     return text, {"target": span, "target_start": start, "target_end": start + len(span), "label": label}

@@ -103,8 +103,11 @@ def test_semeval2014_overlap_and_oddities(card, read, table):
 
 
 def test_custom_example_loads(card, tmp_path):
-    example = card("custom_absa").text.split("```csv\n")[1].split("```")[0]
+    example, of_terms = (block.split("```")[0] for block in card("custom_absa").text.split("```csv\n")[1:])
     (tmp_path / "train.csv").write_text(example, encoding="utf-8")
     rows = load_absa_dataset("custom", data_dir=tmp_path, cache_dir=tmp_path / "cache")["train"]
     assert (rows.num_rows, rows.features["label"].names) == (4, ["none", "negative", "positive"])
     assert set(rows["target"]) == {"", "Anna", "Ben"}
+    (tmp_path / "train.csv").write_text(of_terms, encoding="utf-8")
+    rows = load_absa_dataset("custom", "terms", data_dir=tmp_path, cache_dir=tmp_path / "cache")["train"]
+    assert rows["target_start"][:] == [5, 34, 4]

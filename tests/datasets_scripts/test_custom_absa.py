@@ -203,3 +203,46 @@ def test_files_of_a_folder(load):
 def test_bad_arguments(arguments, error, told):
     with pytest.raises(error, match=re.escape(told)):
         CustomABSA(**arguments)
+
+
+def test_rows_about_words_of_the_texts(tmp_path):
+    (tmp_path / "train.csv").write_text(
+        "text,span,label,ordinal\nThe food by the food hall,food, good ,1\nThe food by the food hall,food,bad,0\n"
+        "Nice hall,hall,good,0\nNice hall,hall,good,0\n",
+        encoding="utf-8",
+    )
+    once = [{"text": "Nice hall", "span": "hall", "label": "bad"}, {"text": "So so", "span": "So", "label": "good"}]
+    (tmp_path / "test.jsonl").write_text("\n".join(map(json.dumps, once)))
+    with pytest.warns(UserWarning, match=r"train.csv: 1 repeated rows dropped"):
+        splits = load_absa_dataset("custom", "terms", data_dir=tmp_path, cache_dir=tmp_path / "cache")
+    assert decoded(splits["train"]) == [
+        ("0", "The food by the food hall", "food", "", "good"),
+        ("0", "The food by the food hall", "food", "", "bad"),
+        ("1", "Nice hall", "hall", "", "good"),
+    ]
+    assert decoded(splits["test"]) == [("0", "Nice hall", "hall", "", "bad"), ("1", "So so", "So", "", "good")]
+    assert splits["train"]["target_start"][:] == [16, 4, 5]
+    for row in splits["train"]:
+        assert row["text"][row["target_start"] : row["target_end"]] == row["target"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("Nice hall,hall,good\nNice hall,hall,bad\n", "line 3, column 'label': 'bad' contradicts 'good' on line 2"),
+        ("", "train.csv: has no rows; write at least one"),
+        ("Nice hall,halls,good\n", "line 2, column 'span': 'halls' stands 0 times in 'Nice hall'"),
+    ],
+)
+def test_rows_about_words_that_are_wrong(rows: str, message: str, tmp_path):
+    (tmp_path / "train.csv").write_text("text,span,label\n" + rows)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        load_absa_dataset("custom", "terms", data_dir=tmp_path, cache_dir=tmp_path / "cache")
+
+
+def test_an_absent_label_is_not_for_terms(tmp_path):
+    (tmp_path / "train.csv").write_text("text,span,label\nNice hall,hall,good\n")
+    with pytest.raises(ValueError, match=r"absent_label='none' is for files with aspects, not for terms: drop it"):
+        load_absa_dataset("custom", "terms", data_dir=tmp_path, absent_label="none", cache_dir=tmp_path / "cache")
+    with pytest.raises(ValueError, match="'words' not found"):
+        load_absa_dataset("custom", "words", data_dir=tmp_path, cache_dir=tmp_path / "cache")

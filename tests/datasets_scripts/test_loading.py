@@ -17,7 +17,7 @@ from datasets_scripts import export_parquet, load_absa_dataset
         ("sentihood", {"validation_fraction": 0.0}, "validation_fraction=0.0 does not apply to 'sentihood', which"),
         ("sentihood", {"version": "v1"}, "version='v1' does not apply to 'sentihood', which takes data_dir, dedup"),
         ("semeval2014", {"data_files": {}}, "data_files={} does not apply to 'semeval2014', which takes data_dir, "),
-        ("custom", {"validation_seed": 0}, "validation_seed=0 does not apply to 'custom', which takes data_dir, "),
+        ("custom", {"validation_seed": 0}, "validation_seed=0 does not apply to 'custom', which takes config_name, "),
         (
             "semeval2014",
             {"config_name": "raw"},

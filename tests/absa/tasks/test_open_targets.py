@@ -81,6 +81,21 @@ def test_it_learns_and_answers(architecture: str, words, run_here, tmp_path: Pat
         assert [one.aspect for one in read(text, aspects=["room", "price"])] == ["room", "price"]
 
 
+def test_own_files_of_terms(words, tiny_bert: Path, run_here, tmp_path: Path):
+    """From XML to SetFit's rows to a model that is asked about words that it has not seen."""
+    (folder,) = (word.removeprefix("--data_dir=") for word in words if word.startswith("--data_dir="))
+    source, train_file = f"{folder}/Restaurants_Test_Gold.xml", tmp_path / "train.csv"
+    run_here("examples/convert_data.py", source, train_file, "--to", "setfit")
+    own = ("configuration/recipes/own_data.yaml", "--data_config=terms", "--context_source=text", "--bf16=false")
+    quick = ("--max_steps=2", "--eval_steps=1", "--save_steps=1", "--model_name_or_path", tiny_bert)
+    data = ("--train_file", train_file, "--output_dir", tmp_path / "run")
+    run_here("examples/run_absa.py", *own, *quick, *data)
+    read = absa.load(str(tmp_path / "run" / "seed-42"))
+    (opinion,) = read("The fish was good.", targets=["fish"])
+    assert opinion.target == "fish"
+    assert opinion.label in {"positive", "negative", "neutral"}
+
+
 def test_targets_are_marked_in_their_place(words):
     task, arguments = load(words, "--data_config=restaurants_terms")
     set_seed(1)

@@ -80,7 +80,11 @@ FAULTS = {
     ],
     "setfit": [
         ("", "has no rows; write at least one"),
-        ("text,span,label\nA tea,tea,good\n", "line 1, columns: ['text', 'span', 'label'] lack 'ordinal'; add it"),
+        ("text,span,ordinal\nA tea,tea,0\n", "line 1, columns: ['text', 'span', 'ordinal'] lack 'label'; add it"),
+        (
+            "text,span,label\nTea or no tea,tea,good\nTea to tea to tea,tea,good\n",
+            "line 3, column 'span': 'tea' stands 2 times in 'Tea to tea to tea'; say in a column ordinal",
+        ),
         (
             "text,span,label,ordinal,x\n",
             "line 1, columns: 'x' is unknown or occurs twice; keep, each once, text, span",
@@ -89,7 +93,7 @@ FAULTS = {
         (SETFIT + 'A tea,"tea,good,0\n', "line 2: malformed csv"),
         (
             SETFIT + "A tea,Tea,good,0\n",
-            "line 2, column 'ordinal': 0 is too high: 'A tea' has 'Tea' 0 times; count from",
+            "line 2, column 'span': 'Tea' stands 0 times in 'A tea'; write it as the text has it",
         ),
         (
             SETFIT + "A tea,tea,good,1\n",
