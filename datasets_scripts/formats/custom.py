@@ -9,7 +9,7 @@ from pathlib import Path
 from ..custom_absa.reading import read_rows
 from ..records import rows_as_text
 from ..source_files import is_readable
-from .pivot import NotHeldError, Sentence, hold, note_sentences, with_opinions, write_text
+from .pivot import NotHeldError, Sentence, check_ids, hold, note_sentences, with_opinions, write_text
 
 
 def read(file: Path) -> list[Sentence]:
@@ -36,6 +36,7 @@ def write(sentences: Iterable[Sentence], file: Path) -> Counter:
             if first is not row:
                 does = "repeat" if first["label"] == label else "contradict"
                 notes[f"opinions {does} an earlier one of the same sentence, target and aspect: left out"] += 1
+    check_ids(held)
     note_sentences(held, ("id",), notes)
     write_text(file, rows_as_text(list(rows.values()), file))
     return notes

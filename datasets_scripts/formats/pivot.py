@@ -230,6 +230,13 @@ def with_opinions(sentences: list[Sentence], notes: Counter) -> list[Sentence]:
     return kept
 
 
+def check_ids(sentences: Iterable[Sentence]) -> None:
+    """Raise ValueError where two sentences, which a format tells apart by their ids, have the same."""
+    counts = Counter(sentence.id for sentence in sentences)
+    if twice := [id_ for id_, count in counts.items() if count > 1]:
+        raise value_error("ids of sentences", twice[0], f"is that of {counts[twice[0]]}; give each one of its own")
+
+
 def note_sentences(sentences: list[Sentence], has: Collection[str], notes: Counter) -> None:
     """Note which fields of the sentences that are written a format cannot hold.
 

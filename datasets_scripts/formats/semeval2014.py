@@ -15,6 +15,7 @@ from .pivot import (
     TARGET,
     NotHeldError,
     Sentence,
+    check_ids,
     check_label,
     check_place,
     for_xml,
@@ -46,6 +47,7 @@ def write(sentences: Iterable[Sentence], file: Path) -> Counter:
         etree.SubElement(element, "text").text = sentence.text
         _add_terms(element, [opinion for opinion in sentence.opinions if "target" in opinion])
         _add_categories(element, [opinion for opinion in sentence.opinions if "target" not in opinion], notes)
+    check_ids(held)
     note_sentences(held, ("id",), notes)
     write_text(file, xml_text(root))
     return notes

@@ -19,6 +19,7 @@ from .pivot import (
     TARGET,
     NotHeldError,
     Sentence,
+    check_ids,
     check_label,
     check_place,
     for_xml,
@@ -57,6 +58,7 @@ def write(sentences: Iterable[Sentence], file: Path) -> Counter:
         review = etree.SubElement(etree.SubElement(root, "Review", rid=review_id), "sentences")
         for sentence in of_review:
             _add_sentence(review, sentence, has_targets)
+    check_ids(held)
     note_sentences(held, ("id", "is_out_of_scope"), notes)
     write_text(file, xml_text(root))
     return notes

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..sentihood.sentihood import OPINION_VALUES, SentiHood, occurs
-from .pivot import NotHeldError, Sentence, check_label, hold, note_sentences, write_text
+from .pivot import NotHeldError, Sentence, check_ids, check_label, hold, note_sentences, write_text
 
 
 def read(file: Path) -> list[Sentence]:
@@ -35,6 +35,7 @@ def write(sentences: Iterable[Sentence], file: Path) -> Counter:
         is_number = sentence.id.isdecimal() and str(int(sentence.id)) == sentence.id
         id_ = int(sentence.id) if is_number else sentence.id
         records.append({"opinions": opinions, "id": id_, "text": sentence.text})
+    check_ids(held)
     note_sentences(held, ("id",), notes)
     write_text(file, json.dumps(records, ensure_ascii=False, indent=1) + "\n")
     return notes

@@ -374,6 +374,15 @@ def test_words_that_do_not_stand_where_an_opinion_says_are_refused(write_and_rea
         write_and_read("setfit", wrong)
 
 
+@pytest.mark.parametrize("name", ["custom", "semeval2014", "semeval2016", "sentihood"])
+def test_two_sentences_with_one_id_are_refused(write_and_read, name: str):
+    opinion = {"aspect": "FOOD#PRICES" if name == "semeval2016" else "price", "label": "positive"}
+    opinion |= {"target": "LOCATION1"} if name == "sentihood" else {}
+    twice = [Sentence("7", f"LOCATION1 is {word}", [opinion]) for word in ("fine", "good")]
+    with pytest.raises(ValueError, match="ids of sentences: '7' is that of 2; give each one of its own"):
+        write_and_read(name, twice)
+
+
 def test_control_characters(write_and_read):
     text = "A \x0b tea\x0b"
     read, notes = write_and_read("semeval2014", [Sentence("1", text, [{**at(text, "tea\x0b"), "label": "positive"}])])
