@@ -6,7 +6,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch.nn.functional import cross_entropy
-from transformers import AutoConfig, AutoModelForSeq2SeqLM, BertForSequenceClassification
+from transformers import (
+    AutoConfig,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    BertForSequenceClassification,
+)
 
 from absa import losses, models
 from absa.training import optimisation
@@ -142,6 +147,29 @@ def test_what_has_a_rate_of_0_is_not_trained(model):
     assert found["bert.embeddings.position_embeddings.weight"] == 1.0
     optimisation.freeze(model, None)  # nothing is asked for
     assert [name for name, parameter in model.named_parameters() if not parameter.requires_grad] == frozen
+
+
+def test_lower_layers_keep_their_weights(model):
+    optimisation.freeze(model, {"classifier": 0}, frozen_layers=1)
+    frozen = {name for name, parameter in model.named_parameters() if not parameter.requires_grad}
+    lower = ("bert.embeddings.", "bert.encoder.layer.0.")
+    pretrained = {name for name, _ in model.named_parameters() if not optimisation.is_new(name, model)}
+    assert frozen == {name for name in pretrained if name.startswith(lower)} | {"classifier.weight", "classifier.bias"}
+    assert any("layer.0.attention.self.query_gate" in name for name in model.state_dict().keys() - frozen)
+    with pytest.raises(ValueError, match="frozen_layers=3: the encoder has 2 layers; give 0 to 2"):
+        optimisation.freeze(model, None, frozen_layers=3)
+
+
+@pytest.mark.parametrize("encoder", ["mpnet", "deberta-v2"])
+def test_relative_positions_are_below_all_layers(encoder: str):
+    options = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"]} if encoder == "deberta-v2" else {}
+    config = AutoConfig.for_model(encoder, **SIZES, intermediate_size=8, **options)
+    model = AutoModelForSequenceClassification.from_config(config)
+    optimisation.freeze(model, None, frozen_layers=1)
+    model(input_ids=torch.tensor([[1, 2, 3]]), labels=torch.tensor([1])).loss.backward()
+    trained = {name for name, parameter in model.named_parameters() if parameter.grad is not None}
+    assert any("layer.1." in name for name in trained)
+    assert not any("layer.0." in name or "relative" in name or "rel_embeddings" in name for name in trained)
 
 
 def test_balanced_loss():
