@@ -65,8 +65,8 @@ def freeze(model: PreTrainedModel, learning_rates: Mapping[str, float] | None, f
         raise ValueError(f"frozen_layers={frozen_layers}: the encoder has {num_layers} layers; give 0 to {num_layers}")
     for name, parameter in model.named_parameters():
         has_no_rate = learning_rates.get(named_by(name, model, learning_rates)) == 0
-        is_below = frozen_layers and depth_of(name, num_layers) <= frozen_layers and not is_new(name, model)
-        if has_no_rate or is_below:
+        is_below = depth_of(name, num_layers) <= frozen_layers and "decoder" not in name.split(".")
+        if has_no_rate or (frozen_layers and is_below and not is_new(name, model)):
             parameter.requires_grad_(False)
 
 

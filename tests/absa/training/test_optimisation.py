@@ -86,6 +86,11 @@ def test_nothing_of_an_encoder_decoder_is_new(kind: str):
     depths = {name: optimisation.depth_of(name, 2) for name, _ in model.named_parameters()}
     assert {depth for name, depth in depths.items() if "shared" in name} == {0}
     assert set(depths.values()) >= {0, 1, 2}
+    optimisation.freeze(model, None, frozen_layers=2)
+    trained = [name for name, parameter in model.named_parameters() if parameter.requires_grad]
+    assert trained
+    assert not any("shared" in name or ("encoder" in name.split(".") and depths[name] < 3) for name in trained)
+    assert {depths[name] for name in trained if "decoder" in name.split(".")} >= {1, 2}
 
 
 def test_the_trainer_uses_them(model, tmp_path: Path):
