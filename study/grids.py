@@ -83,11 +83,13 @@ def run_name(arguments: Mapping) -> str:
     """Folder of a run: data set, model and what is not as in the budget. Equal arguments have equal names."""
     changes = []
     for name, value in sorted(arguments.items()):
+        if value is None:  # a row that has not what the others have
+            continue
         if name == "config_overrides":
             changes += sorted(value.split(","))
         elif isinstance(value, Mapping):
             changes += [f"{name}.{key}={written(item)}" for key, item in sorted(value.items())]
-        elif name not in UNNAMED and value is not None and value != BUDGET.get(name):
+        elif name not in UNNAMED and value != BUDGET.get(name):
             changes.append(f"{name}={written(value)}")
     name = ",".join([arguments["model_type"], *changes])
     if len(name.encode()) > LONGEST_NAME:
