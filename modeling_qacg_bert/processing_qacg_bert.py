@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 NO_TARGET = ""  # the target of a task without targets, such as SemEval-2014
 NO_ASPECT = ""  # the aspect of a question about a target as such
-PLACEHOLDERS = "LOCATION|TARGET|ENTITY"
-PLACEHOLDER = re.compile(rf"({PLACEHOLDERS})_?(\d+)")  # a masked target such as SentiHood's LOCATION1
-WRITTEN_PLACEHOLDER = re.compile(rf"(?i:{PLACEHOLDERS}) - \d+")  # as `written_target` writes it
+PLACEHOLDER = re.compile(r"(LOCATION|TARGET|ENTITY)_?(\d+)")  # a masked target such as SentiHood's LOCATION1
+WRITTEN_PLACEHOLDER = re.compile(r"(location|target|entity) - \d+")  # as `written_target` writes it
 SURROGATES = re.compile("[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]")
 BLANKS = re.compile(r"\s+")
 # Letters that a name may stand next to: of scripts without blanks between words (Thai, Lao, Burmese, Khmer, Japanese,
