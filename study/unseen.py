@@ -207,7 +207,8 @@ def main(arguments: GridAndDataArguments):
     for label, run in grid.runs.items():
         for seed in grid.seeds:
             checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
-            if not left_out(run) or "mixture" in run or not (checkpoint / "results.json").is_file():
+            # Likeness is computed by the model, of which a training elsewhere may have left its answers only.
+            if not left_out(run) or "mixture" in run or not (checkpoint / "config.json").is_file():
                 continue
             if found := by_likeness_of(checkpoint, run, arguments.data_dir):
                 print(label + BY_LIKENESS, seed, found)
