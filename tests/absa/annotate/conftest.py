@@ -12,6 +12,9 @@ from absa.annotate import AnnotateArguments, annotate
 from absa.opinions import to_table
 from modeling_global_context import labels_of
 
+# Ray's workers are nice to others by default, and would wait for the other worker of pytest.
+os.environ.setdefault("RAY_worker_niceness", "0")
+
 WORDS = ["safe", "dangerous", "cheap", "dear", "near", "far", "nice", "dull"]
 
 
