@@ -36,9 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 CONFIGURATION = ROOT / "configuration"
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 LOSS_SCALE = 1024  # for small gradients in float16
-# Of the norm of all gradients; logits and loss are nearer. On an H200 QACG-BERT's are off by 0.023 in float16 and by
-# 0.106 in bfloat16, whatever the backend.
-TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.15}
+# Of the norm of all gradients; logits and loss are nearer.
+TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.02, torch.bfloat16: 0.1}
 
 
 def kernel(device: str) -> Iterator[dict]:

@@ -77,13 +77,13 @@ def test_a_gate_that_overflows_is_open_or_shut_as_in_float32():
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
 def test_a_long_training_in_half_precision(kind, make_model, dtype):
-    """200 steps of texts of up to 512 tokens, each with one that is nothing but padding."""
+    """500 steps of texts of up to 512 tokens, each with one that is nothing but padding."""
     torch.manual_seed(0)
     model = make_model(kind, "sdpa", **LONG).train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     scaler = torch.amp.GradScaler("cpu", enabled=dtype == torch.float16)
     losses, skipped = [], 0
-    for step in range(200):
+    for step in range(500):
         optimizer.zero_grad()
         with torch.autocast("cpu", dtype):
             loss = model(**padded_batch((16, 48, 101, 233, 512)[step % 5], row=step % 5)).loss
