@@ -171,13 +171,6 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
             "rate, the embeddings the least (default: 1)."
         },
     )
-    frozen_layers: int = field(
-        default=0,
-        metadata={
-            "help": "So many of the encoder's lowest layers keep their pretrained weights, and so do the embeddings; "
-            "what is new in them is trained (default: 0, everything is)."
-        },
-    )
     r_drop: bool = field(
         default=False,
         metadata={

@@ -221,7 +221,7 @@ def train_one(folder: Path, seed: int, task: Generation, texts: Corpus, noise: s
     trained, saved, restoring = start(task, arguments)
     training_arguments = training_arguments_of(arguments.training, folder, seed, task, trained is not saved)
     task.trainer_options(arguments.data, restoring.tokenizer, training_arguments)  # for its errors
-    freeze(trained, training_arguments.learning_rates, training_arguments.frozen_layers)
+    freeze(trained, training_arguments.learning_rates)
     documents, held_out = list(restoring.parts(texts.documents)), list(restoring.parts(texts.held_out))
     if not documents:
         raise ValueError(f"no text is left of {', '.join(texts.counts)}: give --texts that are not held out")

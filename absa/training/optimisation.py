@@ -39,35 +39,20 @@ def named_by(name: str, model: PreTrainedModel, modules: Iterable[str]) -> str |
     return max((module for module in modules if path.startswith(f"{module}.")), key=len, default=None)
 
 
+def freeze(model: PreTrainedModel, learning_rates: Mapping[str, float] | None):
+    """Takes the gradients from what has a learning rate of 0."""
+    learning_rates = learning_rates or {}
+    for name, parameter in model.named_parameters():
+        if learning_rates.get(named_by(name, model, learning_rates)) == 0:
+            parameter.requires_grad_(False)
+
+
 def depth_of(name: str, num_layers: int) -> int:
     """0 for the embeddings, 1 for the first layer, `num_layers` + 1 for what stands above the layers."""
     if EMBEDDINGS.search(f".{name}"):
         return 0
     layer = LAYER.search(name)
     return int(layer[1]) + 1 if layer else num_layers + 1
-
-
-def num_layers_of(model: PreTrainedModel) -> int:
-    """Of the encoder; 0 of a model that has none."""
-    return getattr(model.config.get_text_config(encoder=True), "num_hidden_layers", 0)
-
-
-def freeze(model: PreTrainedModel, learning_rates: Mapping[str, float] | None, frozen_layers: int = 0):
-    """Takes the gradients from what has a learning rate of 0, and from pretrained weights below some layer.
-
-    Args:
-        frozen_layers: so many of the lowest layers, and the embeddings, keep their pretrained weights; 0 for none.
-    Raises:
-        ValueError: if the encoder has not so many.
-    """
-    learning_rates, num_layers = learning_rates or {}, num_layers_of(model)
-    if not 0 <= frozen_layers <= num_layers:
-        raise ValueError(f"frozen_layers={frozen_layers}: the encoder has {num_layers} layers; give 0 to {num_layers}")
-    for name, parameter in model.named_parameters():
-        has_no_rate = learning_rates.get(named_by(name, model, learning_rates)) == 0
-        is_below = depth_of(name, num_layers) <= frozen_layers and "decoder" not in name.split(".")
-        if has_no_rate or (frozen_layers and is_below and not is_new(name, model)):
-            parameter.requires_grad_(False)
 
 
 def parameter_groups(
@@ -101,7 +86,7 @@ def parameter_groups(
     if unknown:
         parts = dict.fromkeys(part_of(name, model) for name in names)
         raise ValueError(f"learning_rates names {', '.join(unknown)}: the parts of the model are {', '.join(parts)}")
-    top = num_layers_of(model) + 1
+    top = getattr(model.config.get_text_config(encoder=True), "num_hidden_layers", 0) + 1
     groups, decayed = {}, set(decayed)
     for name, parameter in model.named_parameters():
         if not parameter.requires_grad:

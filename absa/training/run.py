@@ -153,7 +153,7 @@ def train_one(
     training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
     check_own_loss(model.config, training_arguments, options)
-    freeze(model, training_arguments.learning_rates, training_arguments.frozen_layers)
+    freeze(model, training_arguments.learning_rates)
     begin(model)
     if training_arguments.teachers:
         entries["train"] = with_teachers(entries["train"], task, arguments)
