@@ -4,9 +4,9 @@
 
 A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a grid's, or a grid's with `_paired`,
 `_differences`, `_oracle`, `_trade_off`, `_decoding`, `_denoising`, `_before`, `_gradients`, `_after`, `_ablation`,
-`_apart`, `_unseen`, `_contrast`, `_pairs`, `_exchanged`, `_soup` or `_found_and_judged` behind it, or `af_lstm_` and
-a score's for these grids side by side, or `overlap` or `by_number` for all grids of generators; the rest is left as it
-is.
+`_apart`, `_unseen`, `_contrast`, `_pairs`, `_exchanged`, `_soup`, `_others` or `_found_and_judged` behind it, or
+`af_lstm_` and a score's for these grids side by side, or `families` for all models on two of them, or `overlap` or
+`by_number` for all grids of generators; the rest is left as it is.
 """
 
 import re
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from absa.commands import parse
+from family_tables import families_table, others_table
 from grids import GRIDS, STUDY, Grid, read_grid
 from opinion_tables import MIXED, contrast_table, pairs_table
 from results import read_analysis, read_results
@@ -83,6 +84,7 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_exchanged": ways_table(grid, exchanged, with_mixed),
         f"{grid.name}_soup": ways_table(grid, soup, with_mixed),
         f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),
+        f"{grid.name}_others": others_table(grid, read_analysis(results_dir, "families", grid)),
     }
 
 
@@ -94,6 +96,9 @@ def all_tables(results_dir: Path) -> dict[str, str]:
     if together := [grid for grid in grids if grid.name.startswith("af_lstm_")]:
         for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
             tables[f"af_lstm_{score}"] = side_by_side(together, results, number)
+    if families := {grid.name.removeprefix("families_"): grid for grid in grids if grid.name.startswith("families_")}:
+        found = {data: read_analysis(results_dir, "families", grid) for data, grid in families.items()}
+        tables["families"] = families_table(families, results, found)
     generators = [grid for grid in grids if grid.task == "generation"]
     tables |= {"overlap": overlap_table(generators, results), "by_number": by_number_table(generators, results_dir)}
     return tables
