@@ -7,8 +7,7 @@ A run has the split, the encoder and the metric of the project's own classifiers
 The method is the library's (`setfit.span`, after Tunstall et al. 2022). A term is written before its text, with three
 words on both sides; the encoder is trained on pairs of texts, to tell those of one label from those of two; then a
 logistic regression reads the embeddings of all training rows. By default there are 582 steps of 16 pairs, which are as
-many texts as six epochs have, in bfloat16 where the processor computes in it, as for the other models. The last step
-counts, and the validation split is not read.
+many texts as six epochs have. The last step counts, and the validation split is not read.
 
 Terms are given, so that the library's finder of terms, which needs a trained spaCy model, has no part in it. Words are
 those of spaCy's blank English pipeline. Two things differ from the library: a term that cuts words is widened to whole
@@ -24,14 +23,12 @@ from typing import Any
 
 import numpy as np
 import spacy
-import torch
 from datasets import Dataset
 from setfit import Trainer, TrainingArguments
 from setfit.span import PolarityModel
 
 from absa.commands import parse, user_errors
 from absa.packages import MINILM, resolve_backbone
-from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.base import BOOTSTRAP
 from absa.tasks.classification import Classification
@@ -54,10 +51,6 @@ class BaselineArguments:
     seeds: list[int] = field(default_factory=lambda: [42], metadata={"help": "Of the trainings (default: 42)."})
     max_steps: int = field(default=582, metadata={"help": "Of the encoder's training (default: 582)."})
     train_rows: int | None = field(default=None, metadata={"help": "Only so many training rows (default: all)."})
-    bf16: BFloat16 = field(default="auto", metadata=BFLOAT16_METADATA)  # a bool from __post_init__ on
-
-    def __post_init__(self):
-        self.bf16 = use_bfloat16(self.bf16, "cpu")
 
 
 def rows_of(task: Classification, split: str) -> list[dict[str, Any]]:
@@ -99,12 +92,8 @@ def train(task: Classification, seed: int, arguments: BaselineArguments) -> tupl
             report_to="none",
             show_progress_bar=False,
         )
-        trainer = Trainer(model, args=options, train_dataset=Dataset.from_dict({"text": inputs, "label": labels}))
         started = time.perf_counter()
-        # What the library's own `train` does; its option `use_amp` is float16, which a processor has not.
-        with torch.autocast("cpu", torch.bfloat16, enabled=arguments.bf16):
-            trainer.train_embeddings(inputs, labels)
-        trainer.train_classifier(inputs, labels)
+        Trainer(model, args=options, train_dataset=Dataset.from_dict({"text": inputs, "label": labels})).train()
     return model, time.perf_counter() - started
 
 
