@@ -52,14 +52,16 @@ def family_row(
     label: str, grids: Mapping[str, Grid], results: Results, analyses: Mapping[str, Mapping]
 ) -> dict[str, str]:
     """A row of `families_table`; a cell is empty where nothing is known."""
-    row, sizes = {"%": label}, dict.fromkeys(SIZES, "")
+    cells, seeds, sizes = {}, {}, dict.fromkeys(SIZES, "")
     for data, grid in grids.items():
         found, names = analyses[data].get(label, {}), MAIN_SCORES[grid.scored_as]
         if label in grid.runs:
             scores = scores_of(grid, label, results, grid.split)
         else:
             scores = found_scores(grid, found) if "scores" in found else ()
-        cells = percents(scores) if len(scores) else [""] * len(names)
-        row |= {f"{data}: {name}": cell for name, cell in zip(names.values(), cells, strict=True)}
+        if len(scores):
+            seeds[data] = str(len(scores))
+        of_scores = percents(scores) if len(scores) else [""] * len(names)
+        cells |= {f"{data}: {name}": cell for name, cell in zip(names.values(), of_scores, strict=True)}
         sizes = {name: cell or found.get("size", {}).get(name, "") for name, cell in sizes.items()}
-    return row | sizes
+    return {"%": label, "seeds": ", ".join(dict.fromkeys(seeds.values())), **cells, **sizes}

@@ -61,8 +61,8 @@ def test_models_of_others_stand_beside_those_of_the_grid(tmp_path: Path):
     scores = dict.fromkeys(MAIN_SCORES["aspect_polarity"], 0.5)
     add_result(tmp_path, {"arguments": grid.runs["cg_bert"], "seed": 1, "test": scores})
     table = families_table({"a": grid, "b": grid}, read_results(tmp_path), {"a": {}, "b": found}).splitlines()
-    assert table[0].startswith("| % | a: accuracy | ")
+    assert table[0].startswith("| % | seeds | a: accuracy | ")
     assert table[0].endswith(" | parameters | texts/s | MB |")
-    assert table[2] == "| bert" + " | " * 7 + "1,234 |  | 5 |"
-    assert table[3] == "| cg_bert" + " | 50.0" * 6 + " | 1,234 |  | 5 |"
-    assert table[4].startswith("| SetFit" + " | " * 4)
+    assert table[2] == "| bert" + " | " * 8 + "1,234 |  | 5 |"
+    assert table[3] == "| cg_bert | 1" + " | 50.0" * 6 + " | 1,234 |  | 5 |"
+    assert table[4].startswith("| SetFit | 3" + " | " * 4)
