@@ -45,7 +45,7 @@ space: install  ## start the demo on the quickstart's model, or on others: make 
 gpu:  ## measure and check what only a GPU can show, without installation: make gpu, or a stage, make gpu STAGE=kernel
 	PYTHONPATH=. $(OFFLINE) $(or $(wildcard $(BIN)/python),$(PYTHON)) benchmarks/gpu.py $(STAGE)
 
-test: install  ## run the tests (6 to 12 minutes on 2 cores)
+test: install  ## run the tests (4 to 12 minutes on 2 cores)
 	$(PYTEST) $(TWO_WORKERS)
 
 test-slow: install  ## run the tests that train models or take long
