@@ -17,12 +17,11 @@ def found_scores(grid: Grid, found: Mapping[str, Mapping]) -> pd.DataFrame:
 
 def others_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     """What `families.py` has found of runs that are not the grid's, and of the run that they are compared with."""
-    rows, first = [], None
+    rows, first, heading = [], None, f"{grid.title}, %; differences in points"
     for label, found in analysis.items():
         if "scores" not in found:
             continue
         scores = found_scores(grid, found)
-        heading = f"{grid.title}, %; differences in points"
         rows.append(row_of(grid, heading, label, len(scores), percents(scores)))
         if first is None:
             first = label, scores
@@ -44,7 +43,8 @@ def families_table(grids: Mapping[str, Grid], results: Results, analyses: Mappin
     labels = dict.fromkeys(label for grid in grids.values() for label in grid.runs)
     labels |= dict.fromkeys(label for found in analyses.values() for label in found)
     rows = [family_row(label, grids, results, analyses) for label in labels]
-    places = {found["where"] for analysis in analyses.values() for found in analysis.values()}
+    of_runs = [found for analysis in analyses.values() for found in analysis.values()]
+    places = {found["where"] for found in of_runs if found["size"]["texts/s"]}
     return table(rows) + "".join(f"\ntexts/s: {place}.\n" for place in sorted(places))
 
 
@@ -52,7 +52,7 @@ def family_row(
     label: str, grids: Mapping[str, Grid], results: Results, analyses: Mapping[str, Mapping]
 ) -> dict[str, str]:
     """A row of `families_table`; a cell is empty where nothing is known."""
-    cells, seeds, sizes = {}, {}, dict.fromkeys(SIZES, "")
+    cells, seeds, sizes = {}, [], dict.fromkeys(SIZES, "")
     for data, grid in grids.items():
         found, names = analyses[data].get(label, {}), MAIN_SCORES[grid.scored_as]
         if label in grid.runs:
@@ -60,8 +60,8 @@ def family_row(
         else:
             scores = found_scores(grid, found) if "scores" in found else ()
         if len(scores):
-            seeds[data] = str(len(scores))
+            seeds.append(str(len(scores)))
         of_scores = percents(scores) if len(scores) else [""] * len(names)
         cells |= {f"{data}: {name}": cell for name, cell in zip(names.values(), of_scores, strict=True)}
         sizes = {name: cell or found.get("size", {}).get(name, "") for name, cell in sizes.items()}
-    return {"%": label, "seeds": ", ".join(dict.fromkeys(seeds.values())), **cells, **sizes}
+    return {"%": label, "seeds": ", ".join(dict.fromkeys(seeds)), **cells, **sizes}

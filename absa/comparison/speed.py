@@ -86,6 +86,8 @@ def size_cells(
             cell["MB"] = f"{megabytes(run.checkpoint):.0f}"
         if run.name in times:
             median, half = times[run.name]
-            cell["texts/s"] = f"{len(asked) / median:.3g} ± {len(asked) * half / median**2:.2g}"
+            # Without exponents, which `g` has from so many digits on.
+            speed, error = float(f"{len(asked) / median:.3g}"), float(f"{len(asked) * half / median**2:.2g}")
+            cell["texts/s"] = f"{speed:g} ± {error:g}"
         cells.append(cell)
     return cells
