@@ -120,10 +120,20 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
     if scripts:
         words["model_name_or_path"] = start / "seed-{seed}"
     scripts.append((["examples/run_absa.py"] if control is None else ["study/controls.py", control], words))
-    told = [[sys.executable, str(ROOT / script), *rest, *recipe_words(words)] for (script, *rest), words in scripts]
+    told = [
+        [sys.executable, str(ROOT / script), *rest, *recipe_words(without_one_dataset(words))]
+        for (script, *rest), words in scripts
+    ]
     if words["dataset"] == "sentihood" and control not in NOT_SAVED:
         told.append([sys.executable, str(STUDY / "contrast.py"), str(words["output_dir"] / f"seed-{seed}")])
     return told
+
+
+def without_one_dataset(words: Mapping) -> Mapping:
+    """The arguments of a training; a mixture names the data set that its scores are of among its entries."""
+    if not words.get("mixture"):
+        return words
+    return {name: value for name, value in words.items() if name not in ("dataset", "data_config")}
 
 
 def folders_of(words: Mapping, data_dirs: Mapping[str, str]) -> dict:

@@ -344,19 +344,21 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     rows, heading = [], f"{grid.title}, %: aspect AUC, sentiment accuracy"
     for label, seeds in analysis.items():
         is_trained = label.removesuffix(BY_LIKENESS) in grid.runs
-        unseen = left_out(grid.runs[label.removesuffix(BY_LIKENESS)]) if is_trained else None
+        unseen = left_out(grid.runs[label.removesuffix(BY_LIKENESS)]) if is_trained else []
         every = next(iter(next(iter(analysis.values())).values()))
         row = {heading: label, "seeds": str(len(seeds) if is_trained else ""), **dict.fromkeys(every, "")}
         for aspect in next(iter(seeds.values())):
             cell = ", ".join(percent([found[aspect][name] for found in seeds.values()]) for name in SCORES)
-            row[aspect] = f"[{cell}]" if is_trained and aspect != unseen else cell
+            row[aspect] = f"[{cell}]" if is_trained and aspect not in unseen else cell
         rows.append(row)
-    by_aspect = goals(grid, analysis)
-    of_goals = {"share": ("left out / closed, %", percent), "lead": ("left out minus BERT-pair, points", by_seed)}
-    for goal, (label, shown) in of_goals.items():
-        figures = {aspect: found[goal] for aspect, found in by_aspect.items() if all(found[goal].values())}
-        cells = {aspect: ", ".join(map(shown, found.values())) for aspect, found in figures.items()}
-        if cells:
-            rows.append({heading: label, "seeds": "", **{name: cells.get(name, "") for name in list(rows[0])[2:]}})
+    of_goals = {"share": (" / closed, %", percent), "lead": (" minus BERT-pair, points", by_seed)}
+    for others, by_aspect in goals(grid, analysis).items():
+        who = "left out" + (f", with {' and '.join(others)}" if others else "")
+        for goal, (than, shown) in of_goals.items():
+            figures = {aspect: found[goal] for aspect, found in by_aspect.items() if all(found[goal].values())}
+            cells = {aspect: ", ".join(map(shown, found.values())) for aspect, found in figures.items()}
+            if cells:
+                row = {name: cells.get(name, "") for name in list(rows[0])[2:]}
+                rows.append({heading: who + than, "seeds": "", **row})
     not_run = [label for label in grid.runs if label not in analysis]
     return table(rows) + (f"\nNot run: {', '.join(not_run)}.\n" if not_run else "")

@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 import torch
 from sklearn.metrics import precision_score, recall_score
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer
 
+import absa
 from absa.commands import parse
 from absa.metrics.ratios import roc_auc
 from absa.packages import resolve_backbone
@@ -31,7 +32,6 @@ from absa.tasks.classification import Classification
 from absa.training.arguments import parse_arguments, recipe_words
 from grids import Grid, read_grid, run_name
 from modeling_qacg_bert import written_aspect
-from modeling_qacg_bert.likeness_qacg_bert import by_likeness, likeness
 from results import GridAndDataArguments, add_found, answers_in, look_at_trained
 
 SCORES = ("aspect_auc", "sentiment_accuracy")
@@ -82,61 +82,68 @@ def of_checkpoint(checkpoint: Path, dataset: str) -> dict[str, dict]:
     return {aspect: {**of_aspect, "taken_for": taken[aspect]} for aspect, of_aspect in figures(rows).items()}
 
 
-def by_likeness_of(checkpoint: Path, run: Mapping, data_dir: str | None) -> dict[str, dict[str, float]]:
-    """{aspect that was left out: its figures, where likeness decides as in the pipeline whether it is there}.
+def by_likeness_of(checkpoint: Path, run: Mapping) -> dict[str, dict[str, float]]:
+    """{aspect that was left out: its figures, where likeness decides whether it is there}: what the pipeline answers.
 
     Beside `figures` the precision and recall of its presence, at a probability of a half; nothing of models to which
     likeness is nothing.
     """
-    task, aspect = task_of(run, data_dir), left_out(run)
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).eval()
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    if not (calibration := task.calibrate_unknown(model, tokenizer).get("likeness_calibration")):
+    pipe = absa.load(str(checkpoint)).pipe
+    if getattr(pipe.model.config, "likeness_calibration", None) is None:
         return {}
-    model.config.likeness_calibration = calibration
-    rows = pd.read_parquet(checkpoint / "test_probabilities.parquet")
-    rows = rows[rows["aspect"] == aspect]
-    columns = [f"p_{model.config.id2label[number]}" for number in range(model.config.num_labels)]
-    logits = torch.tensor(rows[columns].to_numpy(np.float64)).log()
-    asked = (rows[name].tolist() for name in ("text", "target", "aspect"))
-    answered = by_likeness(model.config, logits, likeness(model, tokenizer, *asked), task.none_label)
-    calibrated = (answered / model.config.calibration_temperature).softmax(-1)
-    rows = rows.assign(**dict(zip(columns, calibrated.T.numpy(), strict=True)))
+    rows = pd.read_parquet(answers_in(checkpoint, run["dataset"]) / "test_probabilities.parquet")
+    rows = rows[rows["aspect"].isin(left_out(run))].copy()
+    answers = pd.DataFrame(pipe(rows[["text", "target", "aspect"]].to_dict("records")))
+    for name in [name for name in rows.columns if name.startswith("p_")]:
+        rows[name] = [of_row[name.removeprefix("p_")] for of_row in answers["probabilities"]]
     # All targets of a text are as likely, which for AUC must be a tie.
     rows["p_none"] = rows["p_none"].round(5)
-    sides = rows["label"] != "none", rows["p_none"] < 0.5
-    found = {"precision": precision_score(*sides, zero_division=0), "recall": recall_score(*sides)}
-    return {aspect: {**figures(rows)[aspect], **found}}
+    found = figures(rows)
+    for aspect, own in rows.groupby("aspect"):
+        sides = own["label"] != "none", own["p_none"] < 0.5
+        found[aspect] |= {"precision": precision_score(*sides, zero_division=0), "recall": recall_score(*sides)}
+    return found
 
 
-def left_out(run: Mapping) -> str | None:
-    """The aspect that is left out of a run, or of its data set's entry in a mixture; None of one that has seen all."""
+def left_out(run: Mapping) -> list[str]:
+    """The aspects that are left out of a run, or of its data set's entry in a mixture."""
     own = next((entry for entry in run.get("mixture", ()) if entry["dataset"] == run["dataset"]), run)
-    unseen = own.get("unseen_aspects")
-    return unseen[0] if isinstance(unseen, list) else unseen
+    unseen = own.get("unseen_aspects", [])
+    return unseen if isinstance(unseen, list) else [unseen]
 
 
-def goals(grid: Grid, found: Mapping[str, Mapping]) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """How near the goal is: {aspect that was left out: {"share" or "lead": {score: [a figure for each seed]}}}.
+def beside(run: Mapping) -> tuple[str, ...]:
+    """What else a run is trained on: the names of a mixture's entries but the first, which is the data set's."""
+    return tuple(entry["name"] for entry in run.get("mixture", ())[1:])
+
+
+def goals(
+    grid: Grid, found: Mapping[str, Mapping]
+) -> dict[tuple[str, ...], dict[str, dict[str, dict[str, list[float]]]]]:
+    """How near the goal is: {what else a model was trained on: {aspect that was left out: {"share" or "lead": {score:
+    [a figure for each seed]}}}}.
 
     Args:
-        grid: of two runs that leave out an aspect the first is measured, the second is its rival.
+        grid: of the runs that leave out an aspect the first one on so many data sets is measured; the rival of all is
+            the second one on one data set.
         found: figures by run, seed, aspect and score.
     Returns:
         As "share" the score over that of the run `CLOSED`, as "lead" the score less the rival's, of the seeds that
         both have.
     """
-    pairs, closed = {}, found.get(CLOSED, {})
+    runs, closed, near = {}, found.get(CLOSED, {}), {}
     for label, run in grid.runs.items():
-        if aspect := left_out(run):
-            pairs.setdefault(aspect, []).append(found.get(label + BY_LIKENESS) or found.get(label, {}))
-    return {
-        aspect: {
-            "share": by_seed(own, closed, aspect, truediv),
-            "lead": by_seed(own, rivals[0] if rivals else {}, aspect, sub),
-        }
-        for aspect, (own, *rivals) in pairs.items()
-    }
+        for aspect in left_out(run):
+            of_run = found.get(label + BY_LIKENESS) or found.get(label, {})
+            runs.setdefault(beside(run), {}).setdefault(aspect, []).append(of_run)
+    for others, by_aspect in runs.items():
+        for aspect, (own, *_) in by_aspect.items():
+            rival = next(iter(runs[()].get(aspect, [])[1:]), {})
+            near.setdefault(others, {})[aspect] = {
+                "share": by_seed(own, closed, aspect, truediv),
+                "lead": by_seed(own, rival, aspect, sub),
+            }
+    return near
 
 
 def by_seed(own: Mapping, other: Mapping, aspect: str, compare: Callable) -> dict[str, list[float]]:
@@ -190,15 +197,10 @@ def by_similarity(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str,
     return figures(pd.DataFrame({"aspect": rows["aspect"], "label": rows["label"], **scores}))
 
 
-def task_of(run: Mapping, data_dir: str | None) -> Classification:
-    """The data of a run."""
-    data_dirs = {} if data_dir is None else {"data_dir": data_dir}
-    return Classification.load(parse_arguments(recipe_words({**run, **data_dirs})).data)
-
-
 def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, float]]:
     """What similarity says of the data of a run, by its backbone."""
-    task = task_of(run, data_dir)
+    data_dirs = {} if data_dir is None else {"data_dir": data_dir}
+    task = Classification.load(parse_arguments(recipe_words({**run, **data_dirs})).data)
     return by_similarity(task.splits["test"], task.label_names, run["model_name_or_path"])
 
 
@@ -207,10 +209,10 @@ def main(arguments: GridAndDataArguments):
     for label, run in grid.runs.items():
         for seed in grid.seeds:
             checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
-            # Likeness is computed by the model, of which a training elsewhere may have left its answers only.
-            if not left_out(run) or "mixture" in run or not (checkpoint / "config.json").is_file():
+            # The model is asked, of which a training elsewhere may have left its answers only.
+            if not left_out(run) or not (checkpoint / "config.json").is_file():
                 continue
-            if found := by_likeness_of(checkpoint, run, arguments.data_dir):
+            if found := by_likeness_of(checkpoint, run):
                 print(label + BY_LIKENESS, seed, found)
                 add_found(arguments.results_dir, "unseen", grid, label + BY_LIKENESS, str(seed), found)
     look_at_trained("unseen", arguments, partial(of_checkpoint, dataset=grid.dataset))

@@ -153,8 +153,8 @@ class ClassificationArguments(DataArguments):
     unseen_aspects: list[str] | None = field(
         default=None,
         metadata={
-            "help": "Aspects of the test split that training and validation leave out, with context_source=text: how "
-            "well is answered what was not learnt? (default: none)."
+            "help": "Aspects that training and validation leave out, the test split not, with context_source=text; of "
+            "data whose targets are words of its texts: what targets say (default: none)."
         },
     )
     absent_terms: int = field(

@@ -1,8 +1,9 @@
 """Classification of (text, target, aspect): rows, batches and scores of (targeted) aspect-based sentiment analysis."""
 
 import logging
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -44,7 +45,7 @@ from absa.tasks.targets import contexts_of, encode_split
 from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
 from datasets_scripts.source_files import shorten
-from modeling_qacg_bert import Contexts, written_text
+from modeling_qacg_bert import Contexts, written_aspect, written_text
 
 logger = logging.getLogger(__name__)
 
@@ -104,22 +105,29 @@ class Classification(Task):
         return task.with_absent_terms(arguments.absent_terms) if arguments.absent_terms else task
 
     def without_aspects(self, unseen: Sequence[str]) -> "Classification":
-        """This, but for the rows of some aspects in all splits other than test.
+        """This, but for the rows of some aspects in all splits other than test; where targets are words of the texts,
+        but for those of targets in which a word begins with the name of an aspect.
 
         Raises:
-            ValueError: if one is no aspect of the data, or none is left.
+            ValueError: if one is no aspect of data that names some, or none is left.
         """
-        known = () if self.contexts is None else self.contexts.aspects
+        if self.contexts is None:
+            named = re.compile("|".join(rf"\b{re.escape(written_aspect(aspect))}" for aspect in unseen), re.IGNORECASE)
+            return self._without(lambda rows: map(bool, map(named.search, rows["target"])))
+        known = self.contexts.aspects
         if wrong := [aspect for aspect in unseen if aspect not in known]:
-            raise ValueError(f"unseen_aspects={wrong[0]}: give some of {', '.join(known) or 'no aspects'}")
+            raise ValueError(f"unseen_aspects={wrong[0]}: give some of {', '.join(known)}")
         if not set(known) - set(unseen):
             raise ValueError(f"unseen_aspects={' '.join(unseen)} are all: leave some to learn from")
         contexts = replace(self.contexts, aspects=tuple(aspect for aspect in known if aspect not in unseen))
+        return replace(self._without(lambda rows: (aspect in unseen for aspect in rows["aspect"])), contexts=contexts)
+
+    def _without(self, are_unseen: Callable[[Rows], Iterable[bool]]) -> "Classification":
         splits = dict(self.splits)
         for name in splits.keys() - {"test"}:
-            rows = splits[name]
-            splits[name] = choose(rows, [i for i, aspect in enumerate(rows["aspect"]) if aspect not in unseen])
-        return replace(self, splits=splits, contexts=contexts)
+            kept = [number for number, is_unseen in enumerate(are_unseen(splits[name])) if not is_unseen]
+            splits[name] = choose(splits[name], kept)
+        return replace(self, splits=splits)
 
     def with_absent_terms(self, number: int) -> "Classification":
         """This with rows about terms of other texts, in all splits, see `with_absent_terms`.

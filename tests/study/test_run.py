@@ -160,7 +160,7 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
     }
     assert set(after) - set(before) == {
         *("--num_train_epochs=6", f"--output_dir={start.parent}", f"--model_name_or_path={start / 'seed-{seed}'}"),
-        *("--data_dir=SH", "--metric_for_best_model=macro_f1"),
+        *("--data_dir=SH", "--dataset=sentihood", "--metric_for_best_model=macro_f1"),
     }
     chain = {**grid_run, "first": {**first, "first": {"num_train_epochs": 9}}}
     earliest, *later = run.commands("dataset/run", 2, chain, arguments)

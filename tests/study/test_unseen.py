@@ -39,23 +39,37 @@ def test_goals_are_of_the_seeds_that_both_have():
             for seed, auc in auc_by_seed.items()
         }
 
-    left_out = {"unseen_aspects": "price"}
-    entries = [{"dataset": "mams", "unseen_aspects": ["food"]}, {"dataset": "sentihood", "unseen_aspects": ["price"]}]
-    runs = {"closed": {}, "ours": left_out, "rival": {"dataset": "sentihood", "mixture": entries}}
+    left_out = {"dataset": "sentihood", "unseen_aspects": "price"}
+    entries = [
+        {"dataset": "sentihood", "unseen_aspects": ["price"]},
+        {"dataset": "mams", "unseen_aspects": ["food"], "name": "terms"},
+    ]
+    runs = {"closed": {}, "ours": left_out, "rival": left_out, "more": {"dataset": "sentihood", "mixture": entries}}
     grid = grids.Grid("g", "title", "test", [1, 2, 3], runs)
     analysis = {"ours": found(a=0.72, b=0.8, c=0.9), "rival": found(a=0.7, b=0.85), "closed": found(b=1.0)}
+    analysis["more, by likeness"] = found(b=0.95)
     assert unseen.goals(grid, analysis) == {
-        "price": {
-            "share": {"aspect_auc": [0.8], "sentiment_accuracy": [1.0]},
-            "lead": {"aspect_auc": pytest.approx([0.02, -0.05]), "sentiment_accuracy": [0.0, 0.0]},
-        }
+        (): {
+            "price": {
+                "share": {"aspect_auc": [0.8], "sentiment_accuracy": [1.0]},
+                "lead": {"aspect_auc": pytest.approx([0.02, -0.05]), "sentiment_accuracy": [0.0, 0.0]},
+            }
+        },
+        ("terms",): {
+            "price": {
+                "share": {"aspect_auc": [0.95], "sentiment_accuracy": [1.0]},
+                "lead": {"aspect_auc": pytest.approx([0.1]), "sentiment_accuracy": [0.0]},
+            }
+        },
     }
 
 
-def test_grids_leave_out_each_aspect_twice():
+def test_each_aspect_is_left_out_of_a_model_and_its_rival():
     for name in ("unseen_sentihood", "unseen_mams"):
         grid = grids.read_grid(grids.STUDY / "grids" / f"{name}.yaml")
-        assert {len(found) for found in unseen.goals(grid, {}).values()} == {2}
+        for aspect in unseen.goals(grid, {})[()]:
+            ours, rival, *_ = [run for run in grid.runs.values() if aspect in unseen.left_out(run)]
+            assert (ours["model_type"], rival["model_type"]) == ("qacg_bert", "bert")
         closed, seen = (grid.runs[label] for label in (unseen.CLOSED, "seen"))
         assert {name for name in closed if closed[name] != seen[name]} == {"context_source"}
 
@@ -80,7 +94,7 @@ def test_likeness_decides_as_in_the_pipeline(recipe, tiny_sentihood, run_here, m
     folder = tmp_path / "seed-42"
     run = {**asked, "dataset": "sentihood", "model_name_or_path": "package:"}
     assert calibration.items() <= json.loads((folder / "config.json").read_text()).items()
-    (found,) = unseen.by_likeness_of(folder, run, str(tiny_sentihood)).values()
+    (found,) = unseen.by_likeness_of(folder, run).values()
     pipe = absa.load(str(folder)).pipe
     rows = pd.read_parquet(folder / "test_probabilities.parquet").query("aspect == 'price'")
     asked = rows[["text", "target", "aspect"]].to_dict("records")

@@ -222,3 +222,11 @@ def test_aspects_are_left_out_of_training(words):
         load(words, *of_categories, "price", "anecdotes/miscellaneous", "food", "ambience", "service")
     with pytest.raises(ValueError, match="unseen_aspects=food with context_source=id"):
         load(words, "--unseen_aspects", "food")
+
+
+def test_terms_are_left_out_of_training_by_their_words(words):
+    of_terms = ["--data_config=restaurants_terms", "--context_source=text", "--absent_terms=2", "--unseen_aspects"]
+    task, _ = load(words, *of_terms, "TEA", "list", "oom")
+    terms = {split: {target.lower() for target in rows["target"]} for split, rows in task.splits.items()}
+    assert terms["test"] >= {"tea", "wine list", "room"}
+    assert terms["train"] == terms["validation"] == terms["test"] - {"tea", "wine list"}  # no word begins with "oom"
