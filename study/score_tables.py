@@ -342,8 +342,9 @@ def unseen_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
     Below, how near the goal of each aspect that was left out is.
     """
     rows, heading = [], f"{grid.title}, %: aspect AUC, sentiment accuracy"
-    for label, seeds in analysis.items():
-        is_trained = label.removesuffix(BY_LIKENESS) in grid.runs
+    order = [end for label in grid.runs for end in (label, label + BY_LIKENESS)]
+    for label in sorted(analysis, key=lambda label: order.index(label) if label in order else -1):
+        seeds, is_trained = analysis[label], label in order
         unseen = left_out(grid.runs[label.removesuffix(BY_LIKENESS)]) if is_trained else []
         every = next(iter(next(iter(analysis.values())).values()))
         row = {heading: label, "seeds": str(len(seeds) if is_trained else ""), **dict.fromkeys(every, "")}

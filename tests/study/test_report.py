@@ -174,8 +174,8 @@ def test_aspects_that_were_in_no_training():
     similar = {"": found[0]}
     lines = report.unseen_table(grid, {"without price": {"1": found[0], "2": found[1]}, "alike": similar}).splitlines()
     assert lines[0] == "| title, %: aspect AUC, sentiment accuracy | seeds | price | safety |"
-    assert lines[2] == "| without price | 2 | 71.0 (1.4), 50.0 (0.0) | [71.0 (1.4), 50.0 (0.0)] |"
-    assert lines[3] == "| alike |  | 70.0, 50.0 | 70.0, 50.0 |"
+    assert lines[2] == "| alike |  | 70.0, 50.0 | 70.0, 50.0 |"
+    assert lines[3] == "| without price | 2 | 71.0 (1.4), 50.0 (0.0) | [71.0 (1.4), 50.0 (0.0)] |"
     assert lines[-1] == "Not run: seen."
     assert grid.scored_as == "absa"
 
