@@ -3,9 +3,9 @@
     python study/unseen.py study/grids/unseen_sentihood.yaml --data_dir DIR
 
 For each aspect of the test split: the ROC-AUC of P(the aspect is there), and of the rows that have it the share whose
-sentiment is right. Beside the grid's models stands what needs no training: how like the aspect's name a sentence
-encoder finds the text and its nearest word (aspect), and whether the text is more like "good NAME" or "bad NAME"
-(sentiment).
+sentiment is right. Beside the grid's models stands what needs no training: what is most often said of the aspect; and
+how like its name a sentence encoder finds the text and its nearest word (aspect), and whether the text is more like
+"good NAME" or "bad NAME" (sentiment).
 
 The goal, on the aspect that was left out: at least 85 % of what the closed model has, which has seen it, and more than
 BERT-pair has, from which it was left out too.
@@ -37,6 +37,7 @@ from results import GridAndDataArguments, add_found, answers_in, look_at_trained
 SCORES = ("aspect_auc", "sentiment_accuracy")
 CLOSED = "closed"
 SIMILARITY = "similarity of sentence embeddings"
+COMMONEST = "always the commonest label"
 BY_LIKENESS = ", by likeness"
 WORD = re.compile(r"\b[^\W\d_]{3,}\b")
 BATCH_SIZE = 64
@@ -197,11 +198,20 @@ def by_similarity(rows: Rows, labels: Sequence[str], backbone: str) -> dict[str,
     return figures(pd.DataFrame({"aspect": rows["aspect"], "label": rows["label"], **scores}))
 
 
-def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, float]]:
-    """What similarity says of the data of a run, by its backbone."""
+def by_commonest(rows: Rows) -> dict[str, dict[str, float]]:
+    """The figures of answering to every row of an aspect what is most often said of it."""
+    present = pd.DataFrame({name: rows[name] for name in ("aspect", "label")}).query("label != 'none'")
+    shares = present.groupby("aspect")["label"].agg(lambda labels: labels.value_counts(normalize=True).max())
+    return {aspect: {"aspect_auc": 0.5, "sentiment_accuracy": share} for aspect, share in shares.items()}
+
+
+def without_training(run: Mapping, data_dir: str | None) -> dict[str, dict[str, dict[str, float]]]:
+    """What needs no training -> its figures on the data of a run, similarity by the run's backbone."""
     data_dirs = {} if data_dir is None else {"data_dir": data_dir}
     task = Classification.load(parse_arguments(recipe_words({**run, **data_dirs})).data)
-    return by_similarity(task.splits["test"], task.label_names, run["model_name_or_path"])
+    rows = task.splits["test"]
+    similar = by_similarity(rows, task.label_names, run["model_name_or_path"])
+    return {COMMONEST: by_commonest(rows), SIMILARITY: similar}
 
 
 def main(arguments: GridAndDataArguments):
@@ -216,9 +226,9 @@ def main(arguments: GridAndDataArguments):
                 print(label + BY_LIKENESS, seed, found)
                 add_found(arguments.results_dir, "unseen", grid, label + BY_LIKENESS, str(seed), found)
     look_at_trained("unseen", arguments, partial(of_checkpoint, dataset=grid.dataset))
-    similar = without_training(next(iter(grid.runs.values())), arguments.data_dir)
-    print(SIMILARITY, similar)
-    add_found(arguments.results_dir, "unseen", grid, SIMILARITY, "", similar)
+    for label, found in without_training(next(iter(grid.runs.values())), arguments.data_dir).items():
+        print(label, found)
+        add_found(arguments.results_dir, "unseen", grid, label, "", found)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,9 @@ def test_what_needs_no_training(tiny_bert: Path):
     }
     found = unseen.by_similarity(rows, ["none", "positive", "negative"], str(tiny_bert))
     assert found["price"]["aspect_auc"] > 0.6
+    assert unseen.by_commonest(rows) == {
+        "price": {"aspect_auc": 0.5, "sentiment_accuracy": pytest.approx(2 / 3)},
+    }
 
 
 def test_likeness_decides_as_in_the_pipeline(recipe, tiny_sentihood, run_here, monkeypatch, tmp_path: Path):
