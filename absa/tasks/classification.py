@@ -109,11 +109,16 @@ class Classification(Task):
         but for those of targets in which a word begins with the name of an aspect.
 
         Raises:
-            ValueError: if one is no aspect of data that names some, or none is left.
+            ValueError: if one is no aspect of the data, or said by no target, or no aspect is left.
         """
         if self.contexts is None:
-            named = re.compile("|".join(rf"\b{re.escape(written_aspect(aspect))}" for aspect in unseen), re.IGNORECASE)
-            return self._without(lambda rows: map(bool, map(named.search, rows["target"])))
+            named = [re.compile(rf"\b{re.escape(written_aspect(aspect))}", re.IGNORECASE) for aspect in unseen]
+            said = [any(map(pattern.search, self.splits["train"]["target"])) for pattern in named]
+            if not all(said):
+                raise ValueError(
+                    f"unseen_aspects={unseen[said.index(False)]}: no target in training says it; leave it out"
+                )
+            return self._without(lambda rows: (any(one.search(target) for one in named) for target in rows["target"]))
         known = self.contexts.aspects
         if wrong := [aspect for aspect in unseen if aspect not in known]:
             raise ValueError(f"unseen_aspects={wrong[0]}: give some of {', '.join(known)}")

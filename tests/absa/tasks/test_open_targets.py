@@ -226,7 +226,9 @@ def test_aspects_are_left_out_of_training(words):
 
 def test_terms_are_left_out_of_training_by_their_words(words):
     of_terms = ["--data_config=restaurants_terms", "--context_source=text", "--absent_terms=2", "--unseen_aspects"]
-    task, _ = load(words, *of_terms, "TEA", "list", "oom")
+    task, _ = load(words, *of_terms, "TEA", "list")
     terms = {split: {target.lower() for target in rows["target"]} for split, rows in task.splits.items()}
     assert terms["test"] >= {"tea", "wine list", "room"}
-    assert terms["train"] == terms["validation"] == terms["test"] - {"tea", "wine list"}  # no word begins with "oom"
+    assert terms["train"] == terms["validation"] == terms["test"] - {"tea", "wine list"}
+    with pytest.raises(ValueError, match="unseen_aspects=oom: no target in training says it; leave it out"):
+        load(words, *of_terms, "tea", "oom")  # of "room"
