@@ -57,6 +57,8 @@ def guided_attention(
     """An attention function of Transformers: a backend's own, or with what it is `guided` by around it."""
     kwargs.pop("context", None)
     own = eager_attention if backend == "eager" else ALL_ATTENTION_FUNCTIONS[backend]
+    if "flash" in backend:
+        own = partial(with_name, own, backend)
     if guided is None:
         return own(module, query, key, value, attention_mask, **kwargs)
 
@@ -74,6 +76,15 @@ def guided_attention(
         None if is_softmax else attention, query, key, value, mask, kwargs.get("dropout", 0.0)
     )
     return output.transpose(1, 2), weights
+
+
+def with_name(own: Callable, backend: str, module: nn.Module, *args, **kwargs):
+    """Calls a flash attention as one that its configuration names, by which it finds its kernel."""
+    guided, module.config._attn_implementation_internal = module.config._attn_implementation, backend
+    try:
+        return own(module, *args, **kwargs)
+    finally:
+        module.config._attn_implementation_internal = guided
 
 
 def within_window(key_mask: torch.Tensor | None, query: torch.Tensor, window: int | None) -> torch.Tensor | None:
@@ -165,6 +176,12 @@ def attach(encoder: PreTrainedModel, guidance: nn.ModuleDict):
             raise ValueError(
                 f"a {type(encoder).__name__} has {len(found)} attention modules in a layer that look their function "
                 "up by name, and needs one: give another encoder"
+            )
+        widths = {module.in_features for module in found[0].modules() if isinstance(module, nn.Linear)}
+        if widths - {encoder.config.hidden_size}:  # as MobileBERT's, between bottlenecks
+            raise ValueError(
+                f"the attention of a {type(encoder).__name__} reads states of {min(widths)} numbers, its layers give "
+                f"{encoder.config.hidden_size}: give another encoder"
             )
         if found[0].is_causal:
             raise ValueError(f"a {type(encoder).__name__} reads from left to right: give an encoder")
@@ -348,7 +365,7 @@ def guided_name(backend: str) -> str:
     """What an encoder is to look its attention up by, so that its layers can be guided; registers it."""
     if backend.startswith(PREFIX):
         return backend
-    name = PREFIX + backend
+    name = PREFIX + backend.replace("flash", "FLASH")  # Transformers takes all else with "flash" for a kernel's name
     if name not in ALL_ATTENTION_FUNCTIONS:
         AttentionInterface.register(name, partial(guided_attention, backend))
         AttentionMaskInterface.register(name, ALL_MASK_ATTENTION_FUNCTIONS[backend])

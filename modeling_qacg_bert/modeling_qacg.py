@@ -4,6 +4,7 @@ On BERT these compute what `QACGBertModel` and `CGBertModel` do, whose classifie
 last layer. Shapes: B texts, K contexts of each, n tokens, H hidden size.
 """
 
+import re
 from copy import deepcopy
 from dataclasses import fields
 from inspect import signature
@@ -14,6 +15,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModel
 from transformers.configuration_utils import PreTrainedConfig
 from transformers.modeling_utils import PreTrainedModel
+from transformers.utils import logging
 from transformers.utils.generic import can_return_tuple
 
 from .configuration_qacg import CGConfig, ContextGuidedConfig, QACGConfig
@@ -24,6 +26,7 @@ from .layers_qacg_bert import ContextLinear, check_texts, for_each_context, init
 from .outputs_qacg_bert import WEIGHT_NAMES, ContextGuidedClassifierOutput, ContextGuidedModelOutput
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
 
+logger = logging.get_logger(__name__)
 OF_THE_FILE = ("cache_dir", "force_download", "local_files_only", "proxies", "revision", "subfolder", "token")
 
 
@@ -60,7 +63,7 @@ class GuidedPreTrainedModel(PreTrainedModel):
                 those of `PreTrainedModel.from_pretrained`.
         Raises:
             ValueError: if the checkpoint of an encoder is of another type than `encoder_config`, or lacks some of its
-                weights, which would be random. A pooler that it lacks is new: Transformers' report names it.
+                weights, which would be random. A pooler that it lacks is new.
         """
         of_the_file = {name: kwargs[name] for name in OF_THE_FILE if name in kwargs}
         found = {}
@@ -102,12 +105,14 @@ class GuidedPreTrainedModel(PreTrainedModel):
         model = cls._from_config(config, attn_implementation=encoder.config._attn_implementation, dtype=encoder.dtype)
         model.base_model.encoder.load_state_dict(encoder.state_dict())
         model.eval().to(encoder.device)
-        if not output_loading_info:
-            return model
         of_encoder = f"{model.base_model_prefix}.encoder." if model.base_model is not model else "encoder."
-        loading["missing_keys"] = {key for key in model.state_dict() if not key.startswith(of_encoder)}
-        loading["missing_keys"] |= {f"{of_encoder}{key}" for key in of_pooler}
-        return model, loading
+        new = {key for key in model.state_dict() if not key.startswith(of_encoder)}
+        new |= {f"{of_encoder}{key}" for key in of_pooler}
+        if output_loading_info:
+            return model, loading | {"missing_keys": new}
+        by_kind = sorted({re.sub(r"\d+", "{...}", key) for key in new})
+        logger.warning("%s has weights that %s lacks. Train them first: %s", cls.__name__, name, ", ".join(by_kind))
+        return model
 
     def save_pretrained(self, save_directory, *args, **kwargs):
         """As `PreTrainedModel.save_pretrained`; the configuration names all classes of the code saved beside it.

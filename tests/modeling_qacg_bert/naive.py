@@ -7,6 +7,8 @@ gradients can be compared too. H is the hidden size, h the number of heads, d = 
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -199,7 +201,7 @@ class NaiveGuidance(NaiveClassifier):
         tokens: torch.Tensor,
         projected: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
         softmax: torch.Tensor,
-        bias: torch.Tensor,
+        score: Callable[[int, torch.Tensor, torch.Tensor, int, int], torch.Tensor],
     ) -> torch.Tensor:
         """
         Args:
@@ -207,7 +209,7 @@ class NaiveGuidance(NaiveClassifier):
             tokens: what the layer's projections read, (n, H).
             projected: queries without positions, keys without positions, values, (n, H) each.
             softmax: the encoder's own weights, (h, n, n).
-            bias: what the encoder adds to its scores, (h, n, n).
+            score: the encoder's own, of a head, a query, a key and the positions of both.
         Returns:
             (n, H)
         """
@@ -226,7 +228,7 @@ class NaiveGuidance(NaiveClassifier):
             if self.config.model_type == "qacg":
                 weights = self.around(softmax[number], context_query, context_key, gates)
             else:
-                weights = self.mixed(bias[number], query, key, context_query, context_key, gates)
+                weights = self.mixed(partial(score, number), query, key, context_query, context_key, gates)
             heads.append(torch.stack([sum(row[j] * value[j] for j in row) for row in weights]))
         return torch.cat(heads, dim=1)
 
@@ -246,7 +248,7 @@ class NaiveGuidance(NaiveClassifier):
         return weights
 
     def mixed(
-        self, bias: torch.Tensor, query, key, context_query, context_key, gates
+        self, score: Callable[..., torch.Tensor], query, key, context_query, context_key, gates
     ) -> list[dict[int, torch.Tensor]]:
         """Equations 1 to 3 in one head, as `around`."""
         lam_q, lam_k = [torch.tanh(x) for x in gates["query"]], [torch.tanh(x) for x in gates["key"]]
@@ -255,7 +257,7 @@ class NaiveGuidance(NaiveClassifier):
         query, key = ([self.turned(one, i) for i, one in enumerate(of_all)] for of_all in (query, key))
         weights = []
         for i, q in enumerate(query):
-            scores = {j: q @ key[j] / math.sqrt(self.head_size) + bias[i, j] for j in self.keys(i, len(key))}
+            scores = {j: score(q, key[j], i, j) for j in self.keys(i, len(key))}
             total = sum(torch.exp(score) for score in scores.values())
             weights.append({j: torch.exp(score) / total for j, score in scores.items()})
         return weights

@@ -19,6 +19,7 @@ from transformers import (
     ElectraConfig,
     EuroBertConfig,
     GPT2Config,
+    MobileBertConfig,
     ModernBertConfig,
     MPNetConfig,
     PreTrainedConfig,
@@ -26,6 +27,8 @@ from transformers import (
     RobertaForMaskedLM,
     XLMRobertaConfig,
 )
+from transformers import modeling_flash_attention_utils as flash
+from transformers.utils import logging
 
 from absa.models import build_config
 from modeling_qacg_bert import (
@@ -41,7 +44,8 @@ from modeling_qacg_bert import (
     QACGForSequenceClassification,
     QACGModel,
 )
-from modeling_qacg_bert.encoders_qacg import PREFIX, RUNNERS, layers_of
+from modeling_qacg_bert.attention_qacg_bert import softmax_attention_sdpa
+from modeling_qacg_bert.encoders_qacg import PREFIX, RUNNERS, guided_name, layers_of, within_window
 
 SIZES = {
     "vocab_size": 60,
@@ -332,6 +336,53 @@ def test_a_pooler_that_the_encoder_lacks_is_new(tmp_path: Path):
         QACGForSequenceClassification.from_pretrained(tmp_path)
 
 
+def test_what_is_new_is_told(tmp_path: Path, caplog):
+    AutoModel.from_config(copy.deepcopy(ENCODERS["distilbert"])).save_pretrained(tmp_path)
+    logging.enable_propagation()
+    QACGForSequenceClassification.from_pretrained(tmp_path, num_labels=3)
+    logging.disable_propagation()
+    (told,) = (message for message in caplog.messages if "Train them first" in message)
+    assert told.startswith(f"QACGForSequenceClassification has weights that {tmp_path} lacks. Train them first: ")
+    assert "classifier.weight" in told
+    assert "model.guidance.{...}.context_query.weight" in told
+    assert "encoder" not in told
+
+
+@pytest.mark.parametrize("contexts", [[0, 3, 5], [[0, 1], [2, 3], [4, 5]]], ids=["one", "several"])
+@pytest.mark.parametrize("name", ["bert", "distilbert", "modernbert"])
+def test_flash_attention(name: str, contexts: list, batch, monkeypatch):
+    """All of it but its kernel, which needs a GPU."""
+    model = make(QACGModel, copy.deepcopy(ENCODERS[name]), num_context_layers=2)
+    backend, lengths = model.encoder.config._attn_implementation, []
+    with torch.no_grad():
+        expected = model(**batch, context_ids=torch.tensor(contexts)).pooler_output
+
+    def kernel(q, k, v, cu_seqlens_q, window_size=(-1, -1), **_):
+        """Of texts of all lengths behind one another, (tokens, h, d)."""
+        lengths.append(len(cu_seqlens_q) - 1)
+        found = []
+        for row in zip(*(states.tensor_split(cu_seqlens_q[1:-1].tolist()) for states in (q, k, v)), strict=True):
+            states = [states[None].transpose(1, 2) for states in row]
+            mask = within_window(None, states[0], None if window_size == (-1, -1) else window_size[0] + 1)
+            found.append(softmax_attention_sdpa(*states, mask, 0.0)[0][0].transpose(0, 1))
+        return torch.cat(found)
+
+    def load(implementation: str, *args, **kwargs):
+        assert implementation == "flash_attention_2"
+        return None, kernel, None, flash._pad_input, flash._unpad_input
+
+    monkeypatch.setattr(flash, "_lazy_imports", load)
+    monkeypatch.setattr(flash, "_loaded_implementation", None)
+    model.encoder.set_attn_implementation(guided_name("flash_attention_2"))
+    with torch.no_grad():
+        found = model(**batch, context_ids=torch.tensor(contexts)).pooler_output
+    torch.testing.assert_close(found, expected)
+    assert lengths == [3, *[torch.tensor(contexts).numel()] * 2]
+    model.encoder.set_attn_implementation(backend)  # and back
+    with torch.no_grad():
+        torch.testing.assert_close(model(**batch, context_ids=torch.tensor(contexts)).pooler_output, expected)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("contexts", [[0, 3, 5], [[0, 1], [2, 3], [4, 5]]], ids=["one", "several"])
 @pytest.mark.parametrize("name", ["roberta", "modernbert"])
@@ -433,6 +484,8 @@ def test_what_cannot_be_guided(tmp_path: Path):
         CGConfig(encoder_config=BertConfig(is_decoder=True))
     with pytest.raises(StrictDataclassClassValidationError, match="num_context_layers=4: give 1 to"):
         CGConfig(encoder_config=BertConfig(**BERT), num_context_layers=4)
+    with pytest.raises(ValueError, match="of a MobileBertModel reads states of 8 numbers, its layers give 32"):
+        make(QACGModel, MobileBertConfig(**SIZES, embedding_size=16, intra_bottleneck_size=8))
     with pytest.raises(ValueError, match="a GPT2Model reads from left to right: give an encoder"):
         make(QACGModel, GPT2Config(n_layer=1, n_head=2, n_embd=8, vocab_size=10))
     model = make(CGForSequenceClassification, BertConfig(**BERT), num_labels=2)
@@ -503,6 +556,35 @@ def seen(module: torch.nn.Module, call: Callable) -> tuple[torch.Tensor, torch.T
     return kept[0]
 
 
+def scores_without_positions(own: torch.nn.Module, tokens: torch.Tensor) -> Callable:
+    return lambda head, query, key, i, j: query @ key / len(query) ** 0.5
+
+
+def scores_of_mpnet(own: torch.nn.Module, tokens: torch.Tensor) -> Callable:
+    bias = own.encoder.compute_position_bias(tokens[None])[0]
+    return lambda head, query, key, i, j: query @ key / len(query) ** 0.5 + bias[head, i, j]
+
+
+def scores_of_deberta(own: torch.nn.Module, tokens: torch.Tensor) -> Callable:
+    """Content to content, content to position and position to content (He et al. 2021, eq. 4): all of the mix."""
+    module, relative = layers_of(own)[-1].attention.self, own.encoder.get_rel_embedding()
+    farthest = len(relative) // 2
+    of_keys, of_queries = (
+        projection(relative).unflatten(-1, (own.config.num_attention_heads, -1))
+        for projection in (module.pos_key_proj, module.pos_query_proj)
+    )
+
+    def score(head: int, query: torch.Tensor, key: torch.Tensor, i: int, j: int) -> torch.Tensor:
+        place = min(max(i - j + farthest, 0), 2 * farthest - 1)
+        positions = query @ of_keys[place, head] + key @ of_queries[place, head]
+        return (query @ key + positions) / (3 * len(query)) ** 0.5
+
+    return score
+
+
+SCORES = {"mpnet": scores_of_mpnet, "deberta-v2": scores_of_deberta}
+
+
 def check_by_loops(naive, model_class: type, encoder: PreTrainedConfig, **fields):
     """What the last layer's output projection reads, and gradients: layers below are the encoder's own."""
     model = make(model_class, copy.deepcopy(encoder), num_context_layers=1, **fields)
@@ -515,15 +597,15 @@ def check_by_loops(naive, model_class: type, encoder: PreTrainedConfig, **fields
         tokens, projected = found[0][0], [output for _, output in found]
         if encoder.model_type == "modernbert":
             projected = projected[0].chunk(3, dim=-1)
-        is_mpnet = encoder.model_type == "mpnet"
-        bias = own.encoder.compute_position_bias(tokens[None])[0] if is_mpnet else torch.zeros_like(softmax)
+        scores = SCORES.get(encoder.model_type, scores_without_positions)
+        score = scores(own, tokens) if model_class is CGModel else None
     by_loops = naive.NaiveGuidance(model.config, dict(model.named_parameters()), encoder.num_hidden_layers - 1)
 
     def attended() -> torch.Tensor:
         return seen(in_last_layer(model.encoder)[3], lambda: model(ids, context_ids=torch.tensor([3])))[0]
 
     def expected() -> torch.Tensor:
-        return by_loops.attended(model.context_embeddings.weight[3], tokens, projected, softmax, bias)
+        return by_loops.attended(model.context_embeddings.weight[3], tokens, projected, softmax, score)
 
     outputs, gradients = [], []
     for compute in (attended, expected):
@@ -532,8 +614,9 @@ def check_by_loops(naive, model_class: type, encoder: PreTrainedConfig, **fields
         (outputs[-1] * torch.linspace(-1, 1, outputs[-1].numel(), dtype=torch.double).view(11, -1)).sum().backward()
         learned = {name: one.grad for name, one in model.named_parameters() if not name.startswith("encoder.")}
         gradients.append({name: grad.clone() for name, grad in learned.items() if grad is not None})
-    # ModernBERT computes its softmax and its rotations in float32.
-    close = {"rtol": 1e-4, "atol": 1e-5} if encoder.model_type == "modernbert" else {"rtol": 1e-8, "atol": 1e-10}
+    # ModernBERT computes its softmax and its rotations in float32, DeBERTa the root that it divides by.
+    exact = {"modernbert": 1e-4, "deberta-v2": 1e-6}.get(encoder.model_type, 1e-8)
+    close = {"rtol": exact, "atol": exact / 10}
     torch.testing.assert_close(*outputs, **close)
     assert gradients[0].keys() == gradients[1].keys() >= {"context_embeddings.weight"}
     for name, gradient in gradients[1].items():
@@ -555,6 +638,6 @@ def test_other_forms_by_loops(naive, name: str, form: str):
     check_by_loops(naive, QACGModel, KINDS[name], quasi_form=form, context_projection="hidden", gate_bias=True)
 
 
-@pytest.mark.parametrize("name", ["roberta", "modernbert", "modernbert-local", "mpnet"])
+@pytest.mark.parametrize("name", ["roberta", "modernbert", "modernbert-local", "mpnet", "deberta-v2"])
 def test_mixed_queries_and_keys_by_loops(naive, name: str):
     check_by_loops(naive, CGModel, KINDS[name])
