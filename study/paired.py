@@ -48,6 +48,8 @@ def difference(grid: Grid, runs: Sequence[Sequence[Path]], resamples: int) -> di
 
 def main(arguments: PairedArguments):
     grid, compared = read_grid(arguments.grid), {}
+    if grid.split != "test":
+        raise ValueError(f"grid={arguments.grid} is judged by its validation split: report.py has its differences")
     results, before = read_results(arguments.results_dir), read_analysis(arguments.results_dir, "paired", grid)
     for label, other in grid.pairs:
         names = [run_name(grid.runs[name]) for name in (label, other)]

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 import paired
-from grids import Grid, read_grid
+from grids import STUDY, Grid, read_grid
 from results import add_result, read_analysis, read_results, write_analysis
 from score_tables import MAIN_SCORES, paired_table
 
@@ -32,6 +32,12 @@ def test_runs_on_different_data(tmp_path: Path):
     runs = [write_run(tmp_path / "a", ["positive"] * 2), write_run(tmp_path / "b", ["positive", "negative"])]
     with pytest.raises(ValueError, match=r"b and .*a have other gold labels: of \('2', .*negative and positive"):
         paired.difference(GRID, [[runs[0]], [runs[1]]], 5)
+
+
+def test_a_grid_that_is_judged_by_validation_is_not_compared_on_the_test_split():
+    grid = STUDY / "grids" / "levers_sentihood.yaml"
+    with pytest.raises(ValueError, match="is judged by its validation split"):
+        paired.main(paired.PairedArguments(grid))
 
 
 def test_a_run_is_compared_with_several_others_and_what_is_not_trained_is_passed_over(tmp_path: Path, capsys):
