@@ -12,6 +12,7 @@ STUDY = Path(__file__).resolve().parent
 GRIDS = sorted((STUDY / "grids").glob("*.yaml"))
 BUDGET = yaml.safe_load((STUDY / "budget.yaml").read_text(encoding="utf-8"))
 LONGEST_NAME = 250  # bytes; file systems take 255
+USUAL = {**BUDGET, "symmetric_targets": False}
 UNNAMED = ("dataset", "model_type", "oracle")  # the first two are in the name anyhow, the last changes no answer
 
 
@@ -80,7 +81,7 @@ def read_grid(file: Path) -> Grid:
 
 
 def run_name(arguments: Mapping) -> str:
-    """Folder of a run: data set, model and what is not as in the budget. Equal arguments have equal names."""
+    """Folder of a run: data set, model and what is not as usual. Equal arguments have equal names."""
     changes = []
     for name, value in sorted(arguments.items()):
         if value is None:  # a row that has not what the others have
@@ -89,7 +90,7 @@ def run_name(arguments: Mapping) -> str:
             changes += sorted(value.split(","))
         elif isinstance(value, Mapping):
             changes += [f"{name}.{key}={written(item)}" for key, item in sorted(value.items())]
-        elif name not in UNNAMED and value != BUDGET.get(name):
+        elif name not in UNNAMED and value != USUAL.get(name):
             changes.append(f"{name}={written(value)}")
     name = ",".join([arguments["model_type"], *changes])
     if len(name.encode()) > LONGEST_NAME:

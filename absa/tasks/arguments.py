@@ -128,11 +128,11 @@ class ClassificationArguments(DataArguments):
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
     )
-    symmetric_targets: bool = field(
-        default=False,
+    symmetric_targets: bool | None = field(
+        default=None,
         metadata={
             "help": "Read a text once for each target, as one about the first: what is learnt of one holds for all "
-            "(default: once for all)."
+            "(default: with context_source=text, where their contexts are almost one; else a text once for all)."
         },
     )
     contexts_together: bool = field(

@@ -225,7 +225,7 @@ class Classification(Task):
             self.contexts,
             self.label_names,
             auxiliary_sentence=arguments.auxiliary_sentence,
-            symmetric_targets=arguments.symmetric_targets,
+            symmetric_targets=bool(arguments.symmetric_targets),
             none_label=self.none_label,
             context_source=arguments.context_source,
         )

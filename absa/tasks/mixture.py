@@ -135,7 +135,7 @@ class Mixture(Task):
             Contexts(tuple(targets), tuple(aspects)) if aspects else None,
             self.label_names,
             auxiliary_sentence=arguments.auxiliary_sentence,
-            symmetric_targets=arguments.symmetric_targets,
+            symmetric_targets=bool(arguments.symmetric_targets),
             none_label=none_labels[0] if none_labels else None,
             context_source=arguments.context_source,
         )

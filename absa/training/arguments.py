@@ -11,10 +11,10 @@ import yaml
 from transformers import CONFIG_MAPPING, Seq2SeqTrainingArguments
 
 from absa.commands import make_parser, parse_words, reason, recipe_words
-from absa.models import FAMILIES, classifier_of, parse_overrides
+from absa.models import FAMILIES, classifier_of, parse_overrides, takes
 from absa.packages import GLOVE, MINILM, MPNET
 from absa.precision import BFLOAT16_METADATA, BFloat16, use_bfloat16
-from absa.tasks.arguments import ARGUMENTS, DataArguments
+from absa.tasks.arguments import ARGUMENTS, ClassificationArguments, DataArguments
 from absa.word_vectors import RANDOM
 from datasets_scripts.source_files import shorten
 
@@ -304,6 +304,9 @@ def parse_all(argv: list[str], *others: type) -> tuple:
     if training.greater_is_better == (training.metric_for_best_model or "loss").endswith("loss"):
         remedy = "losses are better when they are less, all scores when they are greater"
         raise ValueError(f"greater_is_better={training.greater_is_better} has no effect here: {remedy}")
+    if isinstance(data, ClassificationArguments) and data.symmetric_targets is None:
+        reads_contexts = takes(classifier_of(model.model_type), "context_ids")
+        data.symmetric_targets = reads_contexts and data.context_source == "text"
     return Arguments(model, data, training), *further
 
 

@@ -91,6 +91,8 @@ def test_names_say_what_is_not_as_in_the_budget():
         ({"config_overrides": "a=1,b=2"}, "qacg_bert,a=1,b=2"),
         ({"learning_rates": {"b": 0.1, "a": 0}}, "qacg_bert,learning_rates.a=0,learning_rates.b=0.1"),
         ({"word_vectors": None}, "qacg_bert"),
+        ({"symmetric_targets": False}, "qacg_bert"),
+        ({"symmetric_targets": True}, "qacg_bert,symmetric_targets=true"),
         ({"model_name_or_path": "some/bert"}, "qacg_bert,model_name_or_path=some--bert"),
         (
             {"first": {"mixture": [{"dataset": "a", "weight": 0.5}, {"dataset": "b"}], "r_drop": True}},

@@ -54,6 +54,22 @@ def test_what_no_run_can_be_trained_with(words: list[str], told: str, repo_root:
         parse_arguments(words)
 
 
+@pytest.mark.parametrize(
+    ("words", "symmetric"),
+    [
+        ((), False),
+        (("--context_source", "text"), True),
+        (("--context_source", "text", "--symmetric_targets", "false"), False),
+        (("--context_source", "text", "--model_type", "bert"), False),
+        (("--mixture", '[{"dataset": "sentihood"}, {"dataset": "mams"}]'), True),
+        (("--symmetric_targets", "true"), True),
+    ],
+)
+def test_contexts_in_words_tell_places_apart_by_their_texts(words: tuple[str, ...], symmetric: bool):
+    """The words of the contexts of two places differ in one of many tokens."""
+    assert parse_arguments(words).data.symmetric_targets is symmetric
+
+
 def test_a_recipe_in_json(tmp_path: Path):
     (tmp_path / "recipe.json").write_text(
         json.dumps({"seeds": [1, 2], "data_dir": None, "bf16": False, "metric": "absa"})
