@@ -13,7 +13,7 @@ from absa.tasks.rows import choose
 from absa.tasks.targets import encode_rows
 from modeling_generative_absa import AspectOpinionPipeline
 from modeling_qacg_bert.processing_qacg_bert import Contexts, Word, is_readable, occurrence
-from modeling_qacg_bert.questions_qacg_bert import check_names, is_of_word, listed, shorten, shown
+from modeling_qacg_bert.questions_qacg_bert import check_names, check_vocabulary, listed, shorten, shown
 from modeling_qacg_bert.relevance_qacg_bert import padded_batches
 
 PARAMETERS = ("targets", "aspects", "return_all", "explain")
@@ -85,10 +85,12 @@ class OpenQuestionPipeline(Pipeline):
         of_questions, _, of_answers = self._sanitize_parameters(**parameters)
         of_questions, of_answers = self._preprocess_params | of_questions, self._postprocess_params | of_answers
         left_out = labels_left_out(self.model.config, of_answers.pop("return_all", False))
+        known = {*(getattr(self.model.config, "aspects", None) or ())}
         inputs, asked = list(inputs), []
         for number, input_ in enumerate(inputs):
             try:
                 asked.append(self.preprocess(input_, **of_questions))
+                check_vocabulary({question["aspect"] for question in asked[-1]} - known, self.tokenizer)
             except ValueError as error:
                 raise ValueError(f"input {number}: {error}") from error
         questions = [question for own in asked for question in own]
@@ -151,7 +153,7 @@ class OpenQuestionPipeline(Pipeline):
             for number, logits, of_tokens, mask in zip(
                 (asked[row] for row in of_batch), outputs["logits"], attentions, inputs["attention_mask"], strict=True
             ):
-                is_word = is_of_word(*(answers[number][name] for name in ("text", "target", "aspect")))
+                is_word = answers[number]["target_start"] is not None and not answers[number]["aspect"]
                 answers[number] |= self.postprocess(logits, getattr(config, "none_label", None) if is_word else None)
                 if of_tokens is not None:
                     weights = of_tokens[mask.cpu().bool()].tolist()

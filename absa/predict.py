@@ -40,6 +40,7 @@ class Predictor:
 
     def __init__(self, pipe: Pipeline | FoundTargetPipeline):
         self.pipe = pipe
+        self._told: set[str] = set()  # aspects of which it was said that training had none
 
     @property
     def models(self) -> list[PreTrainedModel]:
@@ -77,12 +78,13 @@ class Predictor:
         if text_ids is not None and isinstance(texts, Sized) and len(text_ids) != len(texts):
             raise ValueError(f"text_ids has {len(text_ids)} ids for {len(texts)} texts: give one for each")
         left_out = self._left_out(parameters.pop("return_all", None)) if self.all_answers else set()
-        answered, are_cut = [], []
+        answered, are_cut, unseen = [], [], {}
         # All are asked for: those that are left out say too that a text was cut.
         for answers in self.pipe(texts, **{**parameters, **self.all_answers}):
             is_question = isinstance(answers, Mapping)
             every = [answers] if is_question else answers
             are_cut.append(any(answer.get("truncated") for answer in every))
+            unseen |= dict.fromkeys(answer["aspect"] for answer in every if answer.get("in_training") is False)
             answered.append(every if is_question else [one for one in every if one.get("label") not in left_out])
         text_ids = list(range(len(answered)) if text_ids is None else text_ids)
         opinions = [
@@ -92,6 +94,9 @@ class Predictor:
         if cut := [text_id for text_id, is_cut in zip(text_ids, are_cut, strict=True) if is_cut]:
             told = "%d of %d texts are longer than the model reads, the first is %s: their ends were not read"
             logger.warning(told, len(cut), len(answered), cut[0])
+        if untold := [aspect for aspect in unseen if aspect not in self._told]:
+            self._told.update(untold)
+            logger.warning("not in the model's training, so that answers are less sure: %s", ", ".join(untold))
         return opinions
 
     def _left_out(self, return_all: bool | None) -> set[str]:

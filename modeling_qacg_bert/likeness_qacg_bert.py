@@ -93,6 +93,22 @@ def by_likeness(config, logits: torch.Tensor, likeness: torch.Tensor, none: str)
     return torch.where(is_none, (said - speaks)[:, None], scaled) * config.calibration_temperature
 
 
+def labels_said(probabilities: torch.Tensor, is_sentiment: torch.Tensor, unknown: Sequence[int]) -> torch.Tensor:
+    """The number of each answer's label, (N,): of the most probable one.
+
+    Of a text that likeness finds to speak of an aspect it is that of a sentiment, though the label of none may be more
+    probable than any of several sentiments.
+
+    Args:
+        probabilities: (N, labels)
+        is_sentiment: of each label, whether it is not that of none, (labels,).
+        unknown: numbers of the answers by likeness.
+    """
+    speaks = torch.zeros(len(probabilities), dtype=torch.bool)
+    speaks[unknown] = probabilities[unknown][:, is_sentiment].sum(-1) > 0.5
+    return probabilities.masked_fill(speaks[:, None] & ~is_sentiment, 0).argmax(-1)
+
+
 def _states(
     model: PreTrainedModel, tokenizer, input_ids: Sequence[list[int]], is_word: Sequence[list[bool]]
 ) -> Iterator[tuple[list[int], torch.Tensor, torch.Tensor]]:

@@ -12,7 +12,7 @@ from transformers.utils import logging
 
 from .contexts_qacg_bert import vectors_of
 from .encoding_qacg_bert import TOKENS, encode_questions
-from .likeness_qacg_bert import aspect_vectors, by_likeness, likeness, nearest_token, padded
+from .likeness_qacg_bert import aspect_vectors, by_likeness, labels_said, likeness, nearest_token, padded
 from .names_qacg_bert import OwnNames
 from .processing_qacg_bert import NO_ASPECT, NO_TARGET, Contexts, is_readable, is_within, occurrence
 from .questions_qacg_bert import (
@@ -21,7 +21,6 @@ from .questions_qacg_bert import (
     batches,
     check_names,
     check_vocabulary,
-    is_of_word,
     items_of,
     listed,
     question_of,
@@ -56,10 +55,10 @@ class AspectSentimentPipeline(Pipeline):
     Inputs:
         A text gives the list of its answers, in the order of the context ids. A dict with "text", "aspect" and, where
         the model has targets, "target" asks one question, whether the target stands in the text or not, and gives one
-        answer, whatever it is; other keys of it are ignored. A list or tuple of these gives a list. Anything else
-        that iterates (a column of `datasets`, a generator) gives an iterator, which reads ahead by some batches only;
-        so does a map-style data set of PyTorch, of so many items as its `__len__` says. Tables (DataFrames) are
-        refused: give a column of theirs, or their rows.
+        answer, whatever it is; "target_start" may say where a word of the text stands, other keys are ignored. A list
+        or tuple of these gives a list. Anything else that iterates (a column of `datasets`, a generator) gives an
+        iterator, which reads ahead by some batches only; so does a map-style data set of PyTorch, of so many items as
+        its `__len__` says. Tables (DataFrames) are refused: give a column of theirs, or their rows.
         A text with nothing to read (empty, blanks, control characters) has no answers; a question about one is an
         error. Nor has a text that names no target. Where that is true of all texts of a call, a `NoTargetWarning`
         says how to map names; of an iterator, when it ends.
@@ -86,9 +85,9 @@ class AspectSentimentPipeline(Pipeline):
     An answer is a dict of plain Python types. Its probabilities are calibrated: see `calibration_temperature` of the
     configuration.
         target, aspect: the context; the target is the user's own name where there is one, "" without targets.
-        label: the most probable label, or None for an abstention: below `abstain_below`, or of a target that stands
-            only in what is not read of a text.
-        score: the probability of the most probable label.
+        label, score: the most probable label and its probability; where likeness says whether a text speaks of the
+            aspect, the most probable but the `none_label` if `present` is above 0.5. The label is None of an
+            abstention: below `abstain_below`, or of a target that stands only in what is not read of a text.
         present: P(the text speaks of the aspect), one minus that of the `none_label`; 1.0 for models without one.
         sentiment: P(label | present) of every label but the `none_label`.
         probabilities: of every label.
@@ -212,7 +211,7 @@ class AspectSentimentPipeline(Pipeline):
         elif contexts.is_open and targets is not None and not contexts.targets:
             asked_aspects = [NO_ASPECT]  # training had no aspects of targets
         questions = [
-            Question(text, target, aspect, name, part, names, span)
+            Question(text, target, aspect, name, part, names, span, bool(target) and not aspect)
             for text, target, name, part, span in about
             for aspect in asked_aspects
         ]
@@ -333,7 +332,9 @@ class AspectSentimentPipeline(Pipeline):
                 apart = ([column[number] for number in unknown] for column in asked)
                 found[unknown] = likeness(self.model, self.tokenizer, *apart)
             logits[unknown] = by_likeness(config, logits[unknown], found[unknown], self._none_label)
-        return self.postprocess({"questions": questions, "logits": logits, "read": read}, **of_answers)
+        return self.postprocess(
+            {"questions": questions, "logits": logits, "read": read, "unknown": unknown}, **of_answers
+        )
 
     def _inputs(
         self, rows: Mapping[str, list], batch: list[tuple[int, slice]], vectors: Mapping[int, torch.Tensor] | None
@@ -358,25 +359,26 @@ class AspectSentimentPipeline(Pipeline):
         return {"logits": outputs.logits.float(), "likeness": nearest_token(outputs.shared_states, *like)}
 
     def postprocess(self, answered: dict, abstain_below: float = 0.0) -> list[dict]:
-        """Answers from questions, their logits (questions, labels) and how much of each text was read."""
+        """Answers from questions, their logits (questions, labels), and what else is told of each."""
         config = self.model.config
         contexts = Contexts.from_config(config)
         labels = [config.id2label[index] for index in range(config.num_labels)]
         scaled = answered["logits"].double() / getattr(config, "calibration_temperature", 1.0)
         is_sentiment = torch.tensor([label != self._none_label for label in labels])
-        are_of_words = [contexts.is_open and is_of_word(*question[:3]) for question in answered["questions"]]
+        are_of_words = [contexts.is_open and question.is_of_word for question in answered["questions"]]
         scaled = scaled.masked_fill(
             torch.tensor(are_of_words, dtype=torch.bool)[:, None] & ~is_sentiment, float("-inf")
         )
         probabilities = scaled.softmax(-1)
         sentiments = scaled[:, is_sentiment].softmax(-1)
         sentiment_labels = [label for label in labels if label != self._none_label]
+        said = labels_said(probabilities, is_sentiment, answered["unknown"])
+        columns = (of_each.tolist() for of_each in (probabilities, sentiments, said))
         answers = []
-        for question, row, sentiment, read in zip(
-            answered["questions"], probabilities.tolist(), sentiments.tolist(), answered["read"], strict=True
+        for question, read, row, sentiment, label_id in zip(
+            answered["questions"], answered["read"], *columns, strict=True
         ):
-            by_label = dict(zip(labels, row, strict=True))
-            best = max(by_label, key=by_label.get)
+            by_label, best = dict(zip(labels, row, strict=True)), labels[label_id]
             is_read = read is None or is_within(*contexts.as_read(question.text, question.target), read)
             answers.append(
                 {

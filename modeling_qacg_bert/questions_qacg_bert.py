@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from torch.utils.data import Dataset
 
 from .names_qacg_bert import OwnNames
-from .processing_qacg_bert import Contexts, Origins, is_readable, written_aspect
+from .processing_qacg_bert import Contexts, Origins, is_readable, occurrence, written_aspect
 
 MOST_CHARACTERS = 100_000  # of a text that can be among what a model reads of it
 
@@ -21,6 +21,9 @@ class Question(NamedTuple):
     source: str  # the user's text, or the passage
     names: OwnNames | None  # where that has others than the model's
     span: tuple[int, int] | None  # [start, end) of the passage in the user's text, None for texts that are not split
+    is_of_word: (
+        bool  # whether it is about words that stand in the text as such, not about whether it speaks of something
+    )
 
     def origins(self) -> Origins:
         """What the characters of the text stand for in the user's; of a very long one, of its beginning."""
@@ -69,12 +72,12 @@ def question_of(
         if not is_readable(target + written_aspect(aspect)):
             raise ValueError("its target and aspect are empty: a question needs one of them, in words")
         check_vocabulary([aspect], tokenizer)
-    return Question(text, target, aspect, name, source, names, (0, len(source)) if split_sentences else None)
-
-
-def is_of_word(text: str, target: str, aspect: str) -> bool:
-    """Whether a question is about words that stand in its text as such, not about whether it speaks of something."""
-    return bool(target) and not aspect and target.casefold() in text.casefold()
+    span = (0, len(source)) if split_sentences else None
+    # Who found the target may find it in a part of a word, "was" in "wasn't".
+    start = asked.get("target_start")
+    stands = isinstance(start, int) and source.startswith(name, start)
+    stands = bool(target) and (stands or occurrence(target).search(text) is not None)
+    return Question(text, target, aspect, name, source, names, span, stands and not aspect)
 
 
 def items_of(inputs: Iterable | Dataset) -> Iterable:
@@ -123,7 +126,8 @@ def check_names(field: str, names: Iterable[str], known: tuple[str, ...] | None)
 def check_vocabulary(aspects: Iterable[str], tokenizer):
     """Aspects in words are not unknown to the model, which would read them as any others that are."""
     for aspect in filter(None, aspects):
-        pieces = tokenizer.tokenize(Contexts((), (aspect,)).auxiliary_sentence(None, aspect))
+        # Of how many a model reads, there is an error of its own.
+        pieces = tokenizer.tokenize(Contexts((), (aspect,)).auxiliary_sentence(None, aspect), verbose=False)
         if set(pieces) <= {tokenizer.unk_token}:
             raise ValueError(
                 f"aspect {shown(aspect)}: the model's vocabulary has no piece of it; ask in other words, or a model "

@@ -217,6 +217,12 @@ def merged(words: Sequence[Word | None], relevance: Sequence[float]) -> dict[Wor
     return found
 
 
+def said_at(answer: Mapping) -> int:
+    """The number of an answer's label; of an abstention that of the most probable one."""
+    probabilities = answer["probabilities"]  # in the order of the labels
+    return list(probabilities).index(answer["label"] or max(probabilities, key=probabilities.get))
+
+
 def _captum():
     try:
         from captum import attr
@@ -239,8 +245,7 @@ def explain_answers(
     if method == ATTENTION:
         found = attention_of_words(model, tokenizer, rows, batch_size)
     else:
-        probabilities = [list(answer["probabilities"].values()) for answer in answers]  # in the order of the labels
-        labels = [of_labels.index(max(of_labels)) for of_labels in probabilities]
+        labels = [said_at(answer) for answer in answers]
         relevance = relevance_of_words(model, tokenizer, rows, labels, method, batch_size)
         found = [{word: {"relevance": value} for word, value in of_text.items()} for of_text in relevance]
     for question, answer, of_words in zip(questions, answers, found, strict=True):

@@ -86,8 +86,7 @@ def of_checkpoint(checkpoint: Path, dataset: str) -> dict[str, dict]:
 def by_likeness_of(checkpoint: Path, run: Mapping) -> dict[str, dict[str, float]]:
     """{aspect that was left out: its figures, where likeness decides whether it is there}: what the pipeline answers.
 
-    Beside `figures` the precision and recall of its presence, at a probability of a half; nothing of models to which
-    likeness is nothing.
+    Beside `figures` the precision and recall of labels but none; nothing of models to which likeness is nothing.
     """
     pipe = absa.load(str(checkpoint)).pipe
     if getattr(pipe.model.config, "likeness_calibration", None) is None:
@@ -99,9 +98,10 @@ def by_likeness_of(checkpoint: Path, run: Mapping) -> dict[str, dict[str, float]
         rows[name] = [of_row[name.removeprefix("p_")] for of_row in answers["probabilities"]]
     # All targets of a text are as likely, which for AUC must be a tie.
     rows["p_none"] = rows["p_none"].round(5)
+    rows["speaks"] = (answers["label"] != "none").to_numpy()
     found = figures(rows)
     for aspect, own in rows.groupby("aspect"):
-        sides = own["label"] != "none", own["p_none"] < 0.5
+        sides = own["label"] != "none", own["speaks"]
         found[aspect] |= {"precision": precision_score(*sides, zero_division=0), "recall": recall_score(*sides)}
     return found
 

@@ -276,10 +276,10 @@ def tiny_laptop14(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def save_word_model(tmp_path_factory) -> Callable[..., Path]:
-    """Saves an AF-LSTM of random weights that knows the words of a text, or another architecture."""
+    """Saves an AF-LSTM of random weights that knows the words of a text and some aspects, or another architecture."""
 
     def save(text: str, **fields) -> Path:
-        tokenizer, _ = words_and_vectors(RANDOM, english_words([text]))
+        tokenizer, _ = words_and_vectors(RANDOM, english_words([text, "price taste noise at night"]))
         torch.manual_seed(0)
         sizes = {"vocab_size": len(tokenizer), "embedding_size": 12, "hidden_size": 12}
         labels = {0: "positive", 1: "neutral", 2: "negative"}

@@ -99,7 +99,7 @@ def test_the_end_of_a_long_text_is_not_read(folder, caplog):
     assert absa.load(folder, explain="attention").pipe({"text": TEXT, "target": "soup"})["words"]
 
 
-def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word_model):
+def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word_model, caplog):
     """And anything else: what its training asked is said of each answer."""
     names = {"context_source": "text", "targets": ["LOCATION1", "LOCATION2"], "aspects": ["price", "taste"]}
     read = absa.load(str(save_word_model(TEXT, **names)))
@@ -122,6 +122,9 @@ def test_a_model_of_several_data_sets_is_asked_what_its_training_asked(save_word
     assert [aspect for _, _, aspect, _ in asked("LOCATION1 is dear", targets=["LOCATION1"])] == ["price", "taste"]
     assert read.pipe({"text": TEXT, "aspect": "noise"})["in_training"] is False
     assert asked(" ") == []
+    for _ in range(2):
+        read([TEXT, TEXT], aspects=["noise", "price", "night"])
+    assert caplog.messages == ["not in the model's training, so that answers are less sure: noise, night"]
 
 
 def test_none_is_said_where_it_is_asked_for(save_word_model):
@@ -179,6 +182,11 @@ def test_what_is_no_question(input_, parameters, told, read):
         (None, {}, "the input is None"),
         ([TEXT], {"batch_size": 0}, "batch_size=0: give a number of questions"),
         ([TEXT], {"aspects": ["price", ""]}, "aspects has ''"),
+        (
+            [TEXT],
+            {"aspects": ["price", "价格"]},
+            r"input 0: aspect '价格' \(str\): the model's vocabulary has no piece of",
+        ),
     ],
 )
 def test_what_is_no_input(inputs, parameters, told, read):
@@ -193,7 +201,7 @@ def test_an_aspect_is_asked_about_once(read):
 def test_a_model_of_places_asks_for_targets(save_word_model):
     read = absa.load(str(save_word_model(TEXT, architecture="td_lstm")))
     with pytest.raises(ValueError, match=r"give an aspect that stands in the text \(absa.load: targets=\[...\]\)"):
-        read(TEXT, aspects=["nothing of it"])
+        read(TEXT, aspects=["price"])
 
 
 def test_what_has_no_such_parameter(folder, read, save_word_model):

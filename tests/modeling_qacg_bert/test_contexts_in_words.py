@@ -279,7 +279,9 @@ def test_a_word_of_the_text_is_spoken_of(make_pipe):
     assert answer == pipe({"text": "nice fish", "target": "fish"})
     assert (answer["present"], answer["probabilities"]["none"]) == (1, 0)
     assert answer["score"] == answer["sentiment"][answer["label"]] == answer["probabilities"][answer["label"]]
-    assert pipe({"text": "nice tea", "target": "fish"})["label"] == "none"  # of a word that it has not
+    for text in ("nice tea", "selfish"):
+        assert pipe({"text": text, "target": "fish"})["label"] == "none"  # of a word that it has not
+    assert pipe({"text": "selfish", "target": "fish", "target_start": 3})["present"] == 1  # as a tagger may find it
 
 
 @pytest.mark.parametrize(

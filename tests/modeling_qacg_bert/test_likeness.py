@@ -15,7 +15,8 @@ from modeling_qacg_bert import (
     QACGForSequenceClassification,
     pipeline_qacg_bert,
 )
-from modeling_qacg_bert.likeness_qacg_bert import by_likeness, likeness
+from modeling_qacg_bert.likeness_qacg_bert import by_likeness, labels_said, likeness
+from modeling_qacg_bert.relevance_qacg_bert import said_at
 
 LABELS = {0: "positive", 1: "none", 2: "negative"}
 NAMES = {"targets": ["LOCATION1", "LOCATION2"], "aspects": ["price", "safety"]}
@@ -132,6 +133,16 @@ def test_it_decides_whether_and_the_model_says_what(pipe):
     torch.testing.assert_close(answered[:, [0, 2]], logits[:, [0, 2]])
 
 
+def test_a_text_that_speaks_of_an_aspect_has_a_sentiment():
+    """Though each of several is less probable than that it does not; in training labels are what is most probable."""
+    probabilities = torch.tensor([[0.29, 0.42, 0.29], [0.2, 0.6, 0.2], [0.2, 0.42, 0.38]])
+    is_sentiment = torch.tensor([True, False, True])
+    assert labels_said(probabilities, is_sentiment, [0, 1]).tolist() == [0, 1, 1]
+    assert labels_said(probabilities, is_sentiment, []).tolist() == [1, 1, 1]
+    answer = {"probabilities": {"positive": 0.2, "none": 0.42, "negative": 0.38}}
+    assert [said_at(answer | {"label": label}) for label in ("negative", None)] == [2, 1]  # what is explained
+
+
 @pytest.mark.parametrize("batch_size", [1, 8])
 def test_the_pipeline_asks_it_about_aspects_that_are_new(pipe, batch_size):
     aspects = ["price", "noise at night", "Safety", "far \ud800"]
@@ -150,7 +161,9 @@ def test_the_pipeline_asks_it_about_aspects_that_are_new(pipe, batch_size):
         if answer["aspect"] == "noise at night":
             expected = 1 / (1 + np.exp(3 - 6 * naive(pipe, str(text), answer["aspect"])))
             assert answer["present"] == pytest.approx(expected, abs=1e-5)
-            assert answer["label"] == max(answer["probabilities"], key=answer["probabilities"].get)
+        said = answer["sentiment"] if answer["present"] > 0.5 else {"none": 1}
+        assert answer["label"] == max(said, key=said.get)
+        assert answer["score"] == answer["probabilities"][answer["label"]]
 
 
 def test_calibration_needs_a_slope_and_an_intercept():

@@ -105,8 +105,9 @@ def test_likeness_decides_as_in_the_pipeline(recipe, tiny_sentihood, run_here, m
     present = np.array([answer["present"] for answer in answers]).round(5)
     is_there = (rows["label"] != "none").to_numpy()
     assert found["aspect_auc"] == pytest.approx(roc_auc_score(is_there, present))
-    assert found["precision"] == pytest.approx(precision_score(is_there, present > 0.5, zero_division=0))
-    assert found["recall"] == pytest.approx(recall_score(is_there, present > 0.5))
+    speaks = [answer["label"] != "none" for answer in answers]
+    assert found["precision"] == pytest.approx(precision_score(is_there, speaks, zero_division=0))
+    assert found["recall"] == pytest.approx(recall_score(is_there, speaks))
     sentiments = [max(answer["sentiment"], key=answer["sentiment"].get) for answer in answers]
     right = [said == label for said, label in zip(sentiments, rows["label"], strict=True) if label != "none"]
     assert found["sentiment_accuracy"] == pytest.approx(np.mean(right))
