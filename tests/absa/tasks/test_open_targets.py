@@ -78,7 +78,9 @@ def test_it_learns_and_answers(architecture: str, words, run_here, tmp_path: Pat
         ]
     else:
         assert scores["mixed_accuracy"] > 0.8
-        assert [one.aspect for one in read(text, aspects=["room", "price"])] == ["room", "price"]
+        assert [one.aspect for one in read(text, aspects=["room", "wine"])] == ["room", "wine"]
+        with pytest.raises(ValueError, match=r"aspect 'price' .*: the model's vocabulary has no piece of it"):
+            read(text, aspects=["room", "price"])
 
 
 def test_own_files_of_terms(words, tiny_bert: Path, run_here, tmp_path: Path):
