@@ -134,7 +134,7 @@ def encode_together(
     Returns:
         What `encode` returns, but with a row for each distinct text, in the order they first occur, and a list of
         context ids in each; and for each of these rows the numbers of the questions, in the order of its context ids.
-        With symmetric targets a text has a row for each target it is asked about.
+        With symmetric targets a text has a row for each of them that it is asked about.
     Raises:
         ValueError: as `encode`.
     """
@@ -142,7 +142,7 @@ def encode_together(
         raise ValueError(f"{len(texts)} texts, {len(targets)} targets, {len(aspects)} aspects: give as many of each")
     by_text = {}
     for number, (text, target) in enumerate(zip(texts, targets, strict=True)):
-        by_text.setdefault((text, target if contexts.symmetric_targets else None), []).append(number)
+        by_text.setdefault((text, target if contexts.is_read_as_first(target) else None), []).append(number)
     numbers = list(by_text.values())
     rows = encode(
         tokenizer,

@@ -108,7 +108,7 @@ class Contexts:
             raise ValueError(f"target {target!r} is unknown: give {known}")
         if aspect not in self.aspects:
             raise ValueError(f"aspect {aspect!r} is unknown: give one of {list(self.aspects)}")
-        number = 0 if self._is_read_as_first(target) else targets.index(target)
+        number = 0 if self.is_read_as_first(target) else targets.index(target)
         return number * len(self.aspects) + self.aspects.index(aspect)
 
     def pair(self, context_id: int) -> tuple[str, str]:
@@ -129,15 +129,16 @@ class Contexts:
         `("LOCATION1 is dearer than LOCATION2", "LOCATION2")` -> `("LOCATION2 is dearer than LOCATION1", "LOCATION1")`
         """
         pattern, replacement = self.exchange(target)
-        return pattern.sub(replacement, text), self.targets[0] if self._is_read_as_first(target) else target
+        return pattern.sub(replacement, text), self.targets[0] if self.is_read_as_first(target) else target
 
     def exchange(self, target: str | None) -> tuple[re.Pattern, Callable[[re.Match], str]]:
         """What to replace, and by what, in a text that is read as one about this target."""
-        if not self._is_read_as_first(target) or target == self.targets[0]:
+        if not self.is_read_as_first(target) or target == self.targets[0]:
             return NO_EXCHANGE
         return exchange(target, self.targets[0])
 
-    def _is_read_as_first(self, target: str | None) -> bool:
+    def is_read_as_first(self, target: str | None) -> bool:
+        """Whether texts are read as if a target were the first."""
         # Words of a text, which an open model may be asked about, say what they are: another's name would hide it.
         if not (self.symmetric_targets and self.targets and target):
             return False

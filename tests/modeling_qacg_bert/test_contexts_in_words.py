@@ -159,13 +159,17 @@ def test_open_contexts_take_in_others():
         OPEN.including([], [3])
 
 
-def test_words_of_a_text_are_not_exchanged():
+def test_words_of_a_text_are_not_exchanged(tiny_bert):
     """What is learnt of one placeholder holds for the other, and a fish stays a fish."""
     contexts = Contexts(tuple(TARGETS), tuple(ASPECTS), symmetric_targets=True, is_open=True).including(["fish"], [])
     assert contexts.as_read("LOCATION2 has fish", "fish") == ("LOCATION2 has fish", "fish")
     assert contexts.as_read("LOCATION2 has fish", "LOCATION2") == ("LOCATION1 has fish", "LOCATION1")
     assert contexts.pair(contexts.id("fish", "price")) == ("fish", "price")
     assert contexts.pair(contexts.id("LOCATION2", "price")) == ("LOCATION1", "price")
+    asked = ["fish", "LOCATION1", "LOCATION2", None, "safe", "LOCATION2"]
+    own = contexts.including(asked, [])
+    _, numbers = encode_together(AutoTokenizer.from_pretrained(tiny_bert), own, ["fish"] * 6, asked, ["price"] * 6)
+    assert numbers == [[0, 3, 4], [1], [2, 5]]
     of_aspects = Contexts((), ("price",), symmetric_targets=True, is_open=True)  # whose training had no target
     for one in (of_aspects, of_aspects.including(["LOCATION2"], []), of_aspects.including(["fish", "LOCATION2"], [])):
         assert one.as_read("fish at LOCATION2", "LOCATION2") == ("fish at LOCATION2", "LOCATION2")
