@@ -59,6 +59,7 @@ MAIN_SCORES = {  # by `Grid.scored_as`
     },
     "aspect_polarity": {"accuracy": "accuracy", "macro_f1": "macro-F1", "mixed_accuracy": "mixed sentences"},
 }
+TERMS = ("gate", "ratio", "spread")
 OVERLAP = {  # what is told beside F1 of generators that find spans
     "exact": "exact",
     "target_jaccard": "targets, words",
@@ -270,22 +271,34 @@ def denoising_table(grid: Grid, results: Results) -> str:
 def terms_table(analysis: Mapping[str, Mapping], when: str) -> str:
     """What `terms.py` has found: gate, quasi term and spread of A_quasi by layer, and the quasi term by length.
 
-    In brackets the relative spread, which models that were looked at earlier have not.
+    Means over the seeds. In brackets the relative spread, and its standard deviation, which models that were looked at
+    earlier have not.
     """
-    rows, measured = [], {label: found[when] for label, found in analysis.items() if when in found}
+    seeds = {label: [sizes[when] for sizes in found.values() if when in sizes] for label, found in analysis.items()}
+    measured = {label: found for label, found in seeds.items() if found}
     heading = f"{when} training: gate, quasi / softmax, spread of A_quasi"
-    if any("relative_spread" in sizes for sizes in measured.values()):
+    if any("relative_spread" in sizes for found in measured.values() for sizes in found):
         heading += " [over the mean size of A_quasi]"
-    most_layers = max((len(sizes["gate"]) for sizes in measured.values()), default=0)
-    for label, sizes in measured.items():
-        layers = zip(sizes["gate"], sizes["ratio"], sizes["spread"], strict=True)
+    rows, most_layers = [], max((len(found[0]["gate"]) for found in measured.values()), default=0)
+    for label, found in measured.items():
+        layers = zip(*(np.mean([sizes[name] for sizes in found], axis=0) for name in TERMS), strict=True)
         cells = ["{:.3f}, {:.2f}, {:.3f}".format(*figures) for figures in layers]
-        if "relative_spread" in sizes:
-            cells = [f"{cell} [{one:.3f}]" for cell, one in zip(cells, sizes["relative_spread"], strict=True)]
+        if all("relative_spread" in sizes for sizes in found):
+            by_layer = zip(*(sizes["relative_spread"] for sizes in found), strict=True)
+            cells = [f"{cell} [{of_thousands(one)}]" for cell, one in zip(cells, by_layer, strict=True)]
         cells += [""] * (most_layers - len(cells))
-        row = {heading: label, **{f"guided layer {n}": cell for n, cell in enumerate(cells, start=1)}}
-        rows.append(row | {length: f"{ratio:.2f}" for length, ratio in sizes["ratio_by_length"].items()})
+        row = {heading: label, "seeds": str(len(found))}
+        row |= {f"guided layer {n}": cell for n, cell in enumerate(cells, start=1)}
+        for length in found[0]["ratio_by_length"]:
+            row[length] = f"{np.mean([sizes['ratio_by_length'][length] for sizes in found]):.2f}"
+        rows.append(row)
     return table(rows) or "Not run.\n"
+
+
+def of_thousands(values: Sequence[float]) -> str:
+    """Mean (standard deviation), with three digits behind the point."""
+    figures = mean_and_std(values)
+    return f"{figures['mean']:.3f}" + ("" if figures["std"] is None else f" ({figures['std']:.3f})")
 
 
 def by_seed(differences: Sequence[float]) -> str:
@@ -319,7 +332,7 @@ def gradients_table(analysis: Mapping[str, Mapping]) -> str:
     """What `terms.py` has found in untrained models: the gradients of the new weights."""
     rows = []
     for label, found in analysis.items():
-        gradients = found["before"]["gradient"].items()
+        gradients = next(iter(found.values()))["before"]["gradient"].items()
         cells = {kind.replace("_", " "): f"{gradient:.0e}" for kind, gradient in gradients}
         rows.append({"gradient before training": label, **cells})
     return table(rows)

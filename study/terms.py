@@ -13,11 +13,13 @@ tokens of
   theirs is of the order of 1 however small the weights are.
 The mean of the ratio over the layers is also kept by the number of tokens n, and before training the root mean square
 of the gradient of the new weights, over the first batch of questions; Adam divides by it, but for an epsilon of 1e-8.
-What was found before in trained models that are not there is kept.
+A seed is looked at where its trained model is there, and the first one in any case. What was found before in trained
+models that are not there is kept.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -109,23 +111,24 @@ def gradients(model: PreTrainedModel, batch: dict[str, torch.Tensor]) -> dict[st
 def main(arguments: GridAndDataArguments):
     grid = read_grid(arguments.grid)
     task = Classification.load(ClassificationArguments(dataset=grid.dataset, data_dir=arguments.data_dir))
-    before = read_analysis(arguments.results_dir, "terms", grid)
-    seed, found = grid.seeds[0], {}
-    for label, run in grid.runs.items():
-        if "control" in run:
+    before, found = read_analysis(arguments.results_dir, "terms", grid), {}
+    for (label, run), seed in product(grid.runs.items(), grid.seeds):
+        checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
+        is_trained, earlier = (checkpoint / "results.json").is_file(), before.get(label, {}).get(str(seed), {})
+        if "control" in run or not (is_trained or earlier or seed == grid.seeds[0]):
             continue
         set_seed(seed)
         model, batches = untrained(run, task)
         if not quasi_attentions(model):
             continue
-        found[label] = {"before": {**size_of_terms(model, batches), "gradient": gradients(model, batches[0])}}
-        checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
-        if (checkpoint / "results.json").is_file():
+        sizes = {"before": {**size_of_terms(model, batches), "gradient": gradients(model, batches[0])}}
+        if is_trained:
             trained = QACGBertForSequenceClassification.from_pretrained(checkpoint)
-            found[label]["after"] = size_of_terms(trained, batches)
-        elif "after" in before.get(label, {}):
-            found[label]["after"] = before[label]["after"]
-        print(label, {when: [round(r, 3) for r in found[label][when]["ratio"]] for when in found[label]}, flush=True)
+            sizes["after"] = size_of_terms(trained, batches)
+        elif "after" in earlier:
+            sizes["after"] = earlier["after"]
+        found.setdefault(label, {})[str(seed)] = sizes
+        print(label, seed, {when: [round(r, 3) for r in sizes[when]["ratio"]] for when in sizes}, flush=True)
     write_analysis(arguments.results_dir, "terms", grid, found)
 
 

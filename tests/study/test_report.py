@@ -220,21 +220,32 @@ def test_ablation():
 
 def test_terms_with_and_without_relative_spread():
     before = {"gate": [0.1], "ratio": [0.2], "spread": [0.3], "ratio_by_length": {"n <= 20": 0.4}}
-    found = {"old": {"before": before}}
+    found = {"old": {"42": {"before": before}}}
     assert report.terms_table(found, "after") == "Not run.\n"
     lines = report.terms_table(found, "before").splitlines()
-    assert lines[0].startswith("| before training: gate, quasi / softmax, spread of A_quasi | guided layer 1 |")
-    assert lines[2] == "| old | 0.100, 0.20, 0.300 | 0.40 |"
-    new = {"before": {**before, "relative_spread": [0.5]}}
+    assert lines[0].startswith(
+        "| before training: gate, quasi / softmax, spread of A_quasi | seeds | guided layer 1 |"
+    )
+    assert lines[2] == "| old | 1 | 0.100, 0.20, 0.300 | 0.40 |"
+    new = {"42": {"before": {**before, "relative_spread": [0.5]}}}
     lines = report.terms_table({**found, "new": new}, "before").splitlines()
     assert "spread of A_quasi [over the mean size of A_quasi] |" in lines[0]
-    assert lines[2] == "| old | 0.100, 0.20, 0.300 | 0.40 |"
-    assert lines[3] == "| new | 0.100, 0.20, 0.300 [0.500] | 0.40 |"
-    two = {"before": {**before, **{name: [0.1, 0.2] for name in ("gate", "ratio", "spread")}}}
+    assert lines[2] == "| old | 1 | 0.100, 0.20, 0.300 | 0.40 |"
+    assert lines[3] == "| new | 1 | 0.100, 0.20, 0.300 [0.500] | 0.40 |"
+    again = {
+        "gate": [0.2],
+        "ratio": [0.4],
+        "spread": [0.3],
+        "ratio_by_length": {"n <= 20": 0.8},
+        "relative_spread": [0.7],
+    }
+    lines = report.terms_table({"new": {**new, "43": {"before": again}}}, "before").splitlines()
+    assert lines[2] == "| new | 2 | 0.150, 0.30, 0.300 [0.600 (0.141)] | 0.60 |"
+    two = {"42": {"before": {**before, **{name: [0.1, 0.2] for name in ("gate", "ratio", "spread")}}}}
     lines = report.terms_table({**found, "two": two}, "before").splitlines()
     assert lines[2:] == [
-        "| old | 0.100, 0.20, 0.300 |  | 0.40 |",
-        "| two | 0.100, 0.10, 0.100 | 0.200, 0.20, 0.200 | 0.40 |",
+        "| old | 1 | 0.100, 0.20, 0.300 |  | 0.40 |",
+        "| two | 1 | 0.100, 0.10, 0.100 | 0.200, 0.20, 0.200 | 0.40 |",
     ]
 
 

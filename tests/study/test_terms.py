@@ -117,13 +117,16 @@ def test_what_was_found_in_models_that_are_not_there_is_kept(
 ):
     file, run = tmp_path / "tiny.yaml", {"dataset": "sentihood", "model_name_or_path": str(tiny_bert)}
     runs = {"a": {"model_type": "qacg_bert"}, "b": {"model_type": "bert"}, "c": {"model_type": "cg_bert"}}
-    fields = {"title": "tiny", "split": "validation", "seeds": [42], "arguments": run, "runs": runs}
+    fields = {"title": "tiny", "split": "validation", "seeds": [42, 43], "arguments": run, "runs": runs}
     file.write_text(yaml.safe_dump(fields))
     grid = grids.read_grid(file)
-    results.write_analysis(tmp_path, "terms", grid, {"a": {"before": {}, "after": {"ratio": [0.25]}}, "gone": {}})
+    results.write_analysis(
+        tmp_path, "terms", grid, {"a": {"42": {"before": {}, "after": {"ratio": [0.25]}}}, "gone": {}}
+    )
     words = ("study/terms.py", file, "--data_dir", tiny_sentihood, "--results_dir", tmp_path)
-    assert run_here(*words, "--output_dir", tmp_path).splitlines()[0].startswith("a {'before': [")
+    assert run_here(*words, "--output_dir", tmp_path).splitlines()[0].startswith("a 42 {'before': [")
     found = results.read_analysis(tmp_path, "terms", grid)
     assert list(found) == ["a"]  # the only one with quasi-attention
-    assert found["a"]["after"] == {"ratio": [0.25]}
-    assert 0 < found["a"]["before"]["gate"][0] < 0.01
+    assert list(found["a"]) == ["42"]  # of 43 there is no model
+    assert found["a"]["42"]["after"] == {"ratio": [0.25]}
+    assert 0 < found["a"]["42"]["before"]["gate"][0] < 0.01
