@@ -90,7 +90,9 @@ class OpenQuestionPipeline(Pipeline):
         for number, input_ in enumerate(inputs):
             try:
                 asked.append(self.preprocess(input_, **of_questions))
-                check_vocabulary({question["aspect"] for question in asked[-1]} - known, self.tokenizer)
+                new = {question["aspect"] for question in asked[-1]} - known
+                check_vocabulary(new, self.tokenizer)
+                known |= new
             except ValueError as error:
                 raise ValueError(f"input {number}: {error}") from error
         questions = [question for own in asked for question in own]

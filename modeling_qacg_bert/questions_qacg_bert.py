@@ -21,9 +21,7 @@ class Question(NamedTuple):
     source: str  # the user's text, or the passage
     names: OwnNames | None  # where that has others than the model's
     span: tuple[int, int] | None  # [start, end) of the passage in the user's text, None for texts that are not split
-    is_of_word: (
-        bool  # whether it is about words that stand in the text as such, not about whether it speaks of something
-    )
+    is_of_word: bool  # whether it is about a word of the text as such, not whether the text speaks of something
 
     def origins(self) -> Origins:
         """What the characters of the text stand for in the user's; of a very long one, of its beginning."""
