@@ -26,7 +26,6 @@ from .layers_qacg_bert import ContextLinear, check_texts, for_each_context, init
 from .outputs_qacg_bert import WEIGHT_NAMES, ContextGuidedClassifierOutput, ContextGuidedModelOutput
 from .pipeline_qacg_bert import TASK, AspectSentimentPipeline
 
-logger = logging.get_logger(__name__)
 OF_THE_FILE = ("cache_dir", "force_download", "local_files_only", "proxies", "revision", "subfolder", "token")
 
 
@@ -111,7 +110,8 @@ class GuidedPreTrainedModel(PreTrainedModel):
         if output_loading_info:
             return model, loading | {"missing_keys": new}
         by_kind = sorted({re.sub(r"\d+", "{...}", key) for key in new})
-        logger.warning("%s has weights that %s lacks. Train them first: %s", cls.__name__, name, ", ".join(by_kind))
+        told = "%s has weights that %s lacks. Train them first: %s"
+        logging.get_logger(__name__).warning(told, cls.__name__, name, ", ".join(by_kind))
         return model
 
     def save_pretrained(self, save_directory, *args, **kwargs):
