@@ -13,8 +13,8 @@ tokens of
   theirs is of the order of 1 however small the weights are.
 The mean of the ratio over the layers is also kept by the number of tokens n, and before training the root mean square
 of the gradient of the new weights, over the first batch of questions; Adam divides by it, but for an epsilon of 1e-8.
-A seed is looked at where its trained model is there, and the first one in any case. What was found before in trained
-models that are not there is kept.
+A seed is looked at where its trained model is there, and the first one in any case. What was found before of a seed whose
+trained model is not there is kept.
 """
 
 from collections import defaultdict
@@ -115,7 +115,10 @@ def main(arguments: GridAndDataArguments):
     for (label, run), seed in product(grid.runs.items(), grid.seeds):
         checkpoint = arguments.output_dir / run_name(run) / f"seed-{seed}"
         is_trained, earlier = (checkpoint / "results.json").is_file(), before.get(label, {}).get(str(seed), {})
-        if "control" in run or not (is_trained or earlier or seed == grid.seeds[0]):
+        if earlier and not is_trained:
+            found.setdefault(label, {})[str(seed)] = earlier
+            continue
+        if "control" in run or not (is_trained or seed == grid.seeds[0]):
             continue
         set_seed(seed)
         model, batches = untrained(run, task)
@@ -125,8 +128,6 @@ def main(arguments: GridAndDataArguments):
         if is_trained:
             trained = QACGBertForSequenceClassification.from_pretrained(checkpoint)
             sizes["after"] = size_of_terms(trained, batches)
-        elif "after" in earlier:
-            sizes["after"] = earlier["after"]
         found.setdefault(label, {})[str(seed)] = sizes
         print(label, seed, {when: [round(r, 3) for r in sizes[when]["ratio"]] for when in sizes}, flush=True)
     write_analysis(arguments.results_dir, "terms", grid, found)
