@@ -13,8 +13,8 @@ tokens of
   theirs is of the order of 1 however small the weights are.
 The mean of the ratio over the layers is also kept by the number of tokens n, and before training the root mean square
 of the gradient of the new weights, over the first batch of questions; Adam divides by it, but for an epsilon of 1e-8.
-A seed is looked at where its trained model is there, and the first one in any case. What was found before of a seed whose
-trained model is not there is kept.
+A seed is looked at where its trained model is there, and the first one in any case. What was found before of a seed
+whose trained model is not there is kept.
 """
 
 from collections import defaultdict

@@ -120,13 +120,14 @@ def test_what_was_found_in_models_that_are_not_there_is_kept(
     fields = {"title": "tiny", "split": "validation", "seeds": [42, 43], "arguments": run, "runs": runs}
     file.write_text(yaml.safe_dump(fields))
     grid = grids.read_grid(file)
-    results.write_analysis(
-        tmp_path, "terms", grid, {"a": {"42": {"before": {}, "after": {"ratio": [0.25]}}}, "gone": {}}
-    )
+    earlier = {"before": {"ratio": [0.125]}, "after": {"ratio": [0.25]}}
+    results.write_analysis(tmp_path, "terms", grid, {"a": {"43": earlier}, "gone": {}})
     words = ("study/terms.py", file, "--data_dir", tiny_sentihood, "--results_dir", tmp_path)
-    assert run_here(*words, "--output_dir", tmp_path).splitlines()[0].startswith("a 42 {'before': [")
+    printed = run_here(*words, "--output_dir", tmp_path).splitlines()
+    assert [line[:16] for line in printed if line[:2] == "a "] == ["a 42 {'before': "]  # and nothing of 43
     found = results.read_analysis(tmp_path, "terms", grid)
     assert list(found) == ["a"]  # the only one with quasi-attention
-    assert list(found["a"]) == ["42"]  # of 43 there is no model
-    assert found["a"]["42"]["after"] == {"ratio": [0.25]}
+    assert list(found["a"]) == ["42", "43"]
+    assert found["a"]["43"] == earlier
+    assert list(found["a"]["42"]) == ["before"]  # of the first seed the model as training finds it
     assert 0 < found["a"]["42"]["before"]["gate"][0] < 0.01
