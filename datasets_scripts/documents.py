@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from .semeval_xml import read_root
+from .sentihood.sentihood import SentiHood
 from .source_files import read_utf8, value_error
 from .words import word_offsets
 
 LIKE = 0.75  # of the trigrams of letters: corrected spellings have 0.78 and more in common, other texts 0.71 and less
 ROWS_AT_ONCE = 500
 RUN = 4
-TABLES = {".csv", ".json", ".jsonl", ".tsv"}
+TABLES = {".csv", ".jsonl", ".tsv"}
 
 
 def read_reviews(file: Path) -> list[list[str]]:
@@ -39,16 +40,20 @@ def read_texts(file: Path) -> list[list[str]]:
     """The texts of a file in documents: reviews as `read_reviews` has them, or else runs of sentences, see `runs_of`.
 
     Args:
-        file: XML of reviews; XML of sentences, as of SemEval-2014 Task 4 and MAMS; or lines, of which what follows
-            #### is left out, so that files of ASTE-Data-V2 are read too.
+        file: XML of reviews; XML of sentences, as of SemEval-2014 Task 4 and MAMS; JSON of SentiHood; or lines, of
+            which what follows #### is left out, so that files of ASTE-Data-V2 are read too.
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: it is XML of another kind, or a table.
+        ValueError: it is XML or JSON of another kind, or a table.
     """
     if not file.is_file():
         raise FileNotFoundError(f"{file} is no file: give one of texts, as held_out of a training takes it")
     if file.suffix in TABLES:
-        raise ValueError(f"{file}: expected XML or a text a line; write its texts alone to a file, a line each")
+        raise ValueError(
+            f"{file}: expected XML, SentiHood's JSON or a text a line; write its texts alone to a file, a line each"
+        )
+    if file.suffix == ".json":
+        return runs_of([sentence["text"] for sentence in SentiHood.read(file)])
     content = read_utf8(file)
     if not content.lstrip().startswith("<"):
         return runs_of([text for line in content.splitlines() if (text := line.partition("####")[0].strip())])

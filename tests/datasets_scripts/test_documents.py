@@ -47,8 +47,15 @@ def test_files_of_every_kind_are_texts(tmp_path):
     file.write_text("<html/>")
     with pytest.raises(ValueError, match=re.escape("a.xml.gold: expected <sentences> with at least one <sentence>")):
         read_texts(file)
+    (tmp_path / "a.json").write_text('[{"id": 1, "text": "LOCATION1 is lovely", "opinions": []}]')
+    assert read_texts(tmp_path / "a.json") == [["LOCATION1 is lovely"]]
+    (tmp_path / "a.json").write_text('{"text": []}')
+    with pytest.raises(ValueError, match=r"a\.json: .* is not a list of sentences"):
+        read_texts(tmp_path / "a.json")
     (tmp_path / "a.csv").write_text("text\n")
-    with pytest.raises(ValueError, match=r"a\.csv: expected XML or a text a line; write its texts alone to a file"):
+    with pytest.raises(
+        ValueError, match=r"a\.csv: expected XML, SentiHood's JSON or a text a line; write its texts alone to a file"
+    ):
         read_texts(tmp_path / "a.csv")
     with pytest.raises(FileNotFoundError, match=r"b\.txt is no file: give one of texts, as held_out of a training"):
         read_texts(tmp_path / "b.txt")
