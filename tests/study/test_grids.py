@@ -131,3 +131,18 @@ def test_the_default_recipe_is_one_of_the_study(repo_root: Path):
     assert recipe.pop("auxiliary_sentence")
     assert run == {name: value for name, value in recipe.items() if name not in ("output_dir", "seeds")}
     assert (grids.run_name(run), 42) in results.read_results(grids.STUDY)
+
+
+def test_the_recipes_of_what_the_levers_chose_are_the_study_s(repo_root: Path):
+    label = "QACG-BERT, corpus first, six epochs, R-Drop"
+    asked = dict(grids.read_grid(grids.STUDY / "grids" / "chosen_sentihood.yaml").runs[label])
+    first = asked.pop("first")
+    # Places are the user's, and so are the files that `held_out` names.
+    own = ("bf16", "seeds", "output_dir", "model_name_or_path", "held_out")
+    usual = {"r_drop": False, "reset_pooler": False, "metric_for_best_model": None}
+    for name, run_ in (("sentihood_corpus", asked | first), ("sentihood_after_corpus", asked)):
+        recipe = yaml.safe_load((repo_root / "configuration" / "recipes" / f"{name}.yaml").read_text(encoding="utf-8"))
+        told, wanted = ({**usual, **words} for words in (recipe, run.without_one_dataset(run_)))
+        assert {key: told[key] for key in told if key not in own} == {
+            key: wanted[key] for key in wanted if key not in own
+        }
