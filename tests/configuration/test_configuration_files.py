@@ -23,6 +23,7 @@ def test_recipe_parses_and_the_command_line_wins(recipe: Path):
     assert values.pop("output_dir").startswith("outputs/")
     assert values.pop("bf16") == "auto"
     for entry, read in zip(values.pop("mixture", []), merged.get("mixture") or [], strict=True):
+        assert entry.pop("data_dir", None) == (merged["data_dirs"] or {}).get(read["name"])
         assert entry.items() <= read.items()
     assert {name: merged[name] for name in values} == values
 
