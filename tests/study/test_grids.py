@@ -136,6 +136,7 @@ def test_the_default_recipe_is_one_of_the_study(repo_root: Path):
 def test_the_recipes_of_what_the_levers_chose_are_the_study_s(repo_root: Path):
     label = "QACG-BERT, corpus first, six epochs, R-Drop"
     asked = dict(grids.read_grid(grids.STUDY / "grids" / "chosen_sentihood.yaml").runs[label])
+    assert (grids.run_name(asked), 42) in results.read_results(grids.STUDY)  # which the grid of the levers trained
     first = asked.pop("first")
     # Places are the user's, and so are the files that `held_out` names.
     own = ("bf16", "seeds", "output_dir", "model_name_or_path", "held_out")
