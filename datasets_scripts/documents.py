@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
+from .loading import BUILDERS, load_absa_dataset
 from .semeval_xml import read_root
 from .sentihood.sentihood import SentiHood
 from .source_files import read_utf8, value_error
@@ -47,7 +48,8 @@ def read_texts(file: Path) -> list[list[str]]:
         ValueError: it is XML or JSON of another kind, or a table.
     """
     if not file.is_file():
-        raise FileNotFoundError(f"{file} is no file: give one of texts, as held_out of a training takes it")
+        told = f"{file} is no file: give one of texts, as held_out of a training takes it, or a data set's name"
+        raise FileNotFoundError(told)
     if file.suffix in TABLES:
         raise ValueError(
             f"{file}: expected XML, SentiHood's JSON or a text a line; write its texts alone to a file, a line each"
@@ -63,9 +65,22 @@ def read_texts(file: Path) -> list[list[str]]:
     return runs_of([text.text for text in root.iterfind("sentence/text") if text.text and text.text.strip()])
 
 
-def all_texts(files: Iterable[Path]) -> list[str]:
-    """Those of several files, one after the other; the errors of `read_texts` come through."""
-    return [text for file in files for document in read_texts(file) for text in document]
+def all_texts(places: Iterable[str | Path]) -> list[str]:
+    """Those of several places, one after the other.
+
+    Args:
+        places: files as `read_texts` takes them, and names of data sets, whose validation and test splits are
+            downloaded. The errors of `read_texts` and `load_absa_dataset` come through.
+    """
+    texts = []
+    for place in places:
+        if place in BUILDERS:
+            splits = load_absa_dataset(place)
+            for name in splits.keys() - {"train"}:
+                texts += dict.fromkeys(splits[name]["text"])  # which has one row for each question
+        else:
+            texts += [text for document in read_texts(Path(place)) for text in document]
+    return texts
 
 
 def runs_of(texts: Sequence[str], length: int = RUN) -> list[list[str]]:

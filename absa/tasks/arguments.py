@@ -39,7 +39,7 @@ class DataArguments:
     test_file: str | None = field(default=None, metadata={"help": FILE_HELP})
     deduplicate: bool = field(default=False, metadata={"help": "Drop training texts that stand in another split."})
     held_out: list[str] = field(
-        default_factory=list, metadata={"help": "Files (XML, SentiHood, a text a line): their like is not trained on."}
+        default_factory=list, metadata={"help": "Files (XML, JSON, lines) or data sets: their like is not trained on."}
     )
     validation_fraction: float = field(
         default=0.1, metadata={"help": "Part of the training texts held out where the data has no validation split."}

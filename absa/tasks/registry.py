@@ -1,7 +1,5 @@
 """The tasks by name."""
 
-from pathlib import Path
-
 from transformers import PreTrainedModel
 
 from absa.models import auto_class_of
@@ -18,7 +16,7 @@ TASKS: dict[str, type[Task]] = {"classification": Classification, "tagging": Tag
 
 def load_task(arguments: DataArguments) -> Task:
     """The data that the arguments ask for: one data set, or several."""
-    held_out = all_texts(map(Path, arguments.held_out))
+    held_out = all_texts(arguments.held_out)
     task = (Mixture if getattr(arguments, "mixture", None) else TASKS[arguments.task]).load(arguments)
     return task.without_texts_like(held_out) if held_out else task
 

@@ -66,10 +66,10 @@ def sentences_of(rows: Rows) -> list[dict[str, Any]]:
 
 
 def corpus_of(task: Generation, arguments: DenoisingArguments, held_out: Sequence[str]) -> Corpus:
-    """The training sentences of a task and the files' texts, without what is like a validation or test text, or one of
-    the files of `held_out`."""
+    """The training sentences of a task and the files' texts, without what is like a validation or test text, or one
+    of `held_out`."""
     texts = [text for split, rows in task.splits.items() if split != "train" for text in rows["text"]]
-    texts += all_texts(map(Path, held_out))
+    texts += all_texts(held_out)
     train = sentences_of(task.splits["train"])
     sources = {file.name: read_texts(file) for file in arguments.texts}
     kept, counts = corpus({**sources, TRAIN: [[sentence["text"]] for sentence in train]}, texts)

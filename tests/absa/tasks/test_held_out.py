@@ -1,11 +1,15 @@
 """Training data without the texts that a model is tested on later, as other data sets write them."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from absa.tasks.arguments import ClassificationArguments, GenerationArguments, TaggingArguments
 from absa.tasks.registry import load_task
+from datasets_scripts import documents
+from datasets_scripts.loading import load_absa_dataset
+from datasets_scripts.sentihood.sentihood import SentiHood
 
 LATER = "Lovely garden, out there\n"
 KEPT, LIKE = "the fish was good", "lovely garden out there"
@@ -72,6 +76,17 @@ def test_held_out_of_every_data_set_of_a_mixture(later: str, tmp_path: Path):
     task = load_task(ClassificationArguments(mixture=entries, held_out=[later]))
     for name in ("first", "second"):
         assert list(task.tasks[name].splits["train"]["text"]) == [KEPT, f"a {name} text of its own"]
+
+
+def test_a_data_set_is_held_out_by_its_name(repo_root: Path, tmp_path: Path, monkeypatch):
+    """The sample corpus in the place of what would be downloaded."""
+    corpus = repo_root / "datasets_scripts" / "sample_corpus"
+    monkeypatch.setattr(documents, "load_absa_dataset", partial(load_absa_dataset, data_dir=corpus))
+    like = {split: SentiHood.read(corpus / file)[0]["text"] for split, file in SentiHood.FILES.items()}
+    kind, write, options = CASES["classification"]
+    texts = tuple(text.replace(",", "") for text in like.values())
+    task = load_task(arguments(kind, write, tmp_path, (*texts, KEPT), held_out=["sentihood"], **options))
+    assert list(task.splits["train"]["text"]) == [texts[0], KEPT], "what it trains on is not held out"
 
 
 def test_bad_input(later: str, tmp_path: Path):
