@@ -4,7 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from absa.tasks.classification import Classification, describe
 from absa.tasks.likeness import calibrate_likeness
 from absa.tasks.rows import choose
 from absa.word_vectors import Words
-from datasets_scripts.splits import normalize_text
+from datasets_scripts.documents import are_like
 from modeling_qacg_bert import Contexts
 
 logger = logging.getLogger(__name__)
@@ -259,8 +259,8 @@ class Mixture(Task):
 
 
 def without_held_out(tasks: Mapping[str, Classification]) -> dict[str, Classification]:
-    """Data sets without the training rows whose texts stand in the validation or test split of another, and without
-    the validation rows whose texts stand in the test split of another.
+    """Data sets without the training rows whose texts are like one in the validation or test split of another, and
+    without the validation rows whose texts are like one in the test split of another, see `documents.are_like`.
 
     Some are made from the same sentences: SemEval-2016 trains on the test sentences of 2015.
 
@@ -268,7 +268,7 @@ def without_held_out(tasks: Mapping[str, Classification]) -> dict[str, Classific
         ValueError: if nothing is left of a split.
     """
     texts = {
-        (name, split): list(map(normalize_text, rows["text"]))
+        (name, split): list(dict.fromkeys(rows["text"]))
         for name, task in tasks.items()
         for split, rows in task.splits.items()
     }
@@ -276,12 +276,14 @@ def without_held_out(tasks: Mapping[str, Classification]) -> dict[str, Classific
     for name, task in tasks.items():
         splits = dict(task.splits)
         for split, later in LATER.items():
-            others = set(chain.from_iterable(texts.get((one, s), ()) for one in tasks if one != name for s in later))
-            numbers = [number for number, text in enumerate(texts[name, split]) if text not in others]
-            left_out = f"{len(texts[name, split]) - len(numbers)} of {len(texts[name, split])} {split} rows"
+            others = [*chain.from_iterable(texts.get((one, s), ()) for one in tasks if one != name for s in later)]
+            like = set(compress(texts[name, split], are_like(texts[name, split], others)))
+            rows = splits[split]["text"]
+            numbers = [number for number, text in enumerate(rows) if text not in like]
+            left_out = f"{len(rows) - len(numbers)} of {len(rows)} {split} rows"
             if not numbers:
                 raise ValueError(f"{name}: another data set of the mixture holds out all {split} texts: leave one out")
-            if len(numbers) < len(texts[name, split]):
+            if like:
                 logger.warning("%s: %s are left out, whose texts other data sets hold out", name, left_out)
                 splits[split] = choose(splits[split], numbers)
         kept[name] = replace(task, splits=splits)

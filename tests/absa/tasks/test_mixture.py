@@ -345,10 +345,10 @@ def test_places_and_aspects_in_one_mixture(folder: Path, tmp_path: Path, tiny_be
 
 def test_texts_that_another_data_set_holds_out_are_left_out(tmp_path: Path, caplog):
     for name, rows in {
-        "train": ["A text,a,good", "b,a,bad", "c,a,bad", "t,a,good"],
+        "train": ["A garden - lovely,a,good", "b,a,bad", "c,a,bad", "t,a,good"],
         "other": ["x,a,good", "y,a,bad"],
         "dev": ["d,a,good", "T,a,bad"],
-        "other_dev": ["a  TEXT,a,good", "x,a,good"],
+        "other_dev": ["a  GARDEN (lovely!),a,good", "x,a,good"],
         "test": ["t,a,good"],
     }.items():
         write(tmp_path / f"{name}.csv", rows)
@@ -365,7 +365,7 @@ def test_texts_that_another_data_set_holds_out_are_left_out(tmp_path: Path, capl
         mixture = load()
     texts = {name: [rows["text"] for rows in task.splits.values()] for name, task in mixture.tasks.items()}
     assert texts["one"] == [["b", "c"], ["d"]]
-    assert texts["other"] == [["x", "y"], ["a  TEXT", "x"], ["t"]], "within a data set, deduplicate does that"
+    assert texts["other"] == [["x", "y"], ["a  GARDEN (lovely!)", "x"], ["t"]], "within a data set, deduplicate does that"
     assert caplog.messages == [
         "one: 2 of 4 train rows are left out, whose texts other data sets hold out",
         "one: 1 of 2 validation rows are left out, whose texts other data sets hold out",
