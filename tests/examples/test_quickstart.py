@@ -57,12 +57,16 @@ def test_quickstart_of_taggers_finds_terms_it_has_not_seen(tmp_path: Path, run_s
 
 
 @pytest.mark.parametrize("folder", ["", "a folder"])
-def test_make_sentihood_trains_the_recipe_on_the_data_that_is_named(repo_root: Path, folder: str):
+def test_make_sentihood_trains_its_two_recipes_on_the_data_that_is_named(repo_root: Path, folder: str):
     words = ["make", "--dry-run", "sentihood", f"DATA_DIR={folder}"]
     printed = subprocess.run(words, cwd=repo_root, capture_output=True, text=True, check=True).stdout
-    (command,) = (shlex.split(line) for line in printed.splitlines() if "run_absa.py" in line)
-    assert ("HF_HUB_OFFLINE=1" in command) is bool(folder)  # without a folder the data is downloaded
-    script, recipe, *options = command[command.index("examples/run_absa.py") :]
-    assert (repo_root / script).is_file()
-    assert (repo_root / recipe).is_file()
-    assert options == (["--data_dir", folder] if folder else [])
+    held_out = ["--held_out", f"{folder}/sentihood-dev.json", f"{folder}/sentihood-test.json"]
+    commands = [shlex.split(line) for line in printed.replace("\\\n", "").splitlines() if "run_absa.py" in line]
+    given = {"sentihood_corpus": held_out, "sentihood_after_corpus": ["--data_dir", folder]}
+    for command, (name, wanted) in zip(commands, given.items(), strict=True):
+        assert ("HF_HUB_OFFLINE=1" in command) is bool(folder)  # without a folder the data is downloaded
+        script, recipe, *options = command[command.index("examples/run_absa.py") :]
+        assert (repo_root / script).is_file()
+        assert (repo_root / recipe).is_file()
+        assert Path(recipe).stem == name
+        assert options == (wanted if folder else [])
