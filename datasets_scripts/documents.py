@@ -75,7 +75,11 @@ def all_texts(places: Iterable[str | Path]) -> list[str]:
     texts = []
     for place in places:
         if place in BUILDERS:
-            splits = load_absa_dataset(place)
+            try:
+                splits = load_absa_dataset(place)
+            except ConnectionError as error:
+                told = f"held_out={place}: {error}; or give the files of its validation and test splits as held_out"
+                raise ConnectionError(told) from error
             for name in splits.keys() - {"train"}:
                 texts += dict.fromkeys(splits[name]["text"])  # which has one row for each question
         else:

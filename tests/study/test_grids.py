@@ -125,7 +125,7 @@ def test_a_run_that_another_teaches(tmp_path: Path):
         grids.read_grid(file)
 
 
-def test_the_default_recipe_is_one_of_the_study(repo_root: Path):
+def test_the_recipe_with_r_drop_is_one_of_the_study(repo_root: Path):
     recipe = yaml.safe_load((repo_root / "configuration" / "recipes" / "sentihood_minilm.yaml").read_text())
     run = grids.read_grid(grids.STUDY / "grids" / "recipe_sentihood.yaml").runs["QACG-BERT, auxiliary sentences"]
     assert recipe.pop("auxiliary_sentence")

@@ -88,6 +88,14 @@ def test_a_data_set_is_held_out_by_its_name(repo_root: Path, tmp_path: Path, mon
     task = load_task(arguments(kind, write, tmp_path, (*texts, KEPT), held_out=["sentihood"], **options))
     assert list(task.splits["train"]["text"]) == [texts[0], KEPT], "what it trains on is not held out"
 
+    def fail(name: str):
+        raise ConnectionError(f"{name} could not be downloaded")
+
+    monkeypatch.setattr(documents, "load_absa_dataset", fail)
+    told = "held_out=sentihood: sentihood could not be downloaded; or give the files of its validation and test splits"
+    with pytest.raises(ConnectionError, match=told):
+        load_task(arguments(kind, write, tmp_path, texts, held_out=["sentihood"], **options))
+
 
 def test_bad_input(later: str, tmp_path: Path):
     kind, write, options = CASES["generation"]
