@@ -365,7 +365,7 @@ def test_texts_that_another_data_set_holds_out_are_left_out(tmp_path: Path, capl
         mixture = load()
     texts = {name: [rows["text"] for rows in task.splits.values()] for name, task in mixture.tasks.items()}
     assert texts["one"] == [["b", "c"], ["d"]]
-    assert texts["other"] == [["x", "y"], ["a  GARDEN (lovely!)", "x"], ["t"]], "within a data set, deduplicate does that"
+    assert texts["other"] == [["x", "y"], ["a  GARDEN (lovely!)", "x"], ["t"]], "within one, deduplicate does that"
     assert caplog.messages == [
         "one: 2 of 4 train rows are left out, whose texts other data sets hold out",
         "one: 1 of 2 validation rows are left out, whose texts other data sets hold out",
