@@ -283,7 +283,7 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
             **asking, **private, **in_turn
         ).then(None, js=TO_ANSWERS, **private)
         outputs = [does, *questions, examples, *results]
-        model.input(switch, model, outputs, **private)
+        model.input(switch, model, outputs, **private, **in_turn)
         shown = [sentence, why, explained, panel, numbers, method, layer, head, attention]
         answers.select(choose, [asked, method], shown, **private, **in_turn).then(None, js=TO_SENTENCE, **private)
         method.input(explain_again, [asked, explained, method], shown, **private, **in_turn)

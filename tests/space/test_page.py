@@ -168,6 +168,20 @@ def test_each_kind_of_model(open_page, folders, model: str, names: str | None):
     expect(page.locator("#answers button")).to_have_count(8)  # with aspects of its own again
 
 
+def test_late_answers_of_the_model_before_are_not_shown(open_page):
+    page = open_page()
+    ask(page, 6 * TEXT)
+    page.locator("#answers button").first.wait_for()
+    page.evaluate("""() => {
+        for (const answer of document.querySelectorAll('#answers button')) answer.click();
+        document.querySelector('#model input[value=tagger]').click();
+    }""")
+    page.locator("#sentence .hint").wait_for()
+    page.wait_for_timeout(2000)  # an explanation that is still to come would come
+    expect(page.locator("#sentence .hint")).to_be_visible()
+    assert page.locator("#why p").count() == 0
+
+
 @pytest.mark.parametrize("kept", ["Bow", "Monday"])
 def test_names_that_were_guessed_are_guessed_anew(open_page, kept: str):
     """But those that the visitor has written stay."""
