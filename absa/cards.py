@@ -55,6 +55,7 @@ ENGLISH = {  # by the arguments dataset and data_config
     **{f"mams/{name}": f"MAMS, {name}" for name in ("terms", "categories")},
     "mams/term_rows": "MAMS, aspect terms",
     "mams/category_rows": "MAMS, aspect categories",
+    "mams/given_categories": "MAMS, given aspect categories",
     "conll/wnut17": "WNUT-17",
     "conll/conll2003": "CoNLL-2003",
     "conllu": "the English Web Treebank (Universal Dependencies)",

@@ -60,8 +60,8 @@ def load_absa_dataset(
             aspect_polarity ("laptops_terms", "restaurants_terms", "restaurants_categories"), of e2e_absa ("laptop14",
             "rest14", "rest15", "rest16"), of conll ("wnut17", "conll2003", "weibo", "columns"), of conllu ("en_ewt",
             the default), of aste_v2 ("14lap", "14res", "15res", "16res", "own"), of bartabsa ("penga_14lap" and so
-            on) or of mams ("terms", "categories", and with rows "term_rows", "category_rows"). Of custom what its
-            files are about ("aspects", the default, or "terms").
+            on) or of mams ("terms", "categories", and with rows "term_rows", "category_rows",
+            "given_categories"). Of custom what its files are about ("aspects", the default, or "terms").
         cache_dir: where rows are cached, default that of `datasets`.
         **options: those of the builder; None and False stand for its default.
             data_dir: folder of the source files (all builders).

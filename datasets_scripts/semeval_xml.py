@@ -75,6 +75,13 @@ def category_rows(sentence: Mapping, label_of: Mapping[str, str], aspects: Itera
         yield {"id": sentence["id"], "text": sentence["text"], **about}
 
 
+def given_category_rows(sentence: Mapping) -> Iterator[dict]:
+    """A row without target for each category that a sentence of `read_sentences` judges."""
+    for category in sentence["categories"]:
+        about = {"target": "", "aspect": category["category"], "label": category["polarity"]}
+        yield {"id": sentence["id"], "text": sentence["text"], **about}
+
+
 def term_rows(sentence: Mapping) -> Iterator[dict]:
     """A row without aspect for each term of a sentence of `read_sentences`, with its place and polarity."""
     for term in sentence["terms"]:

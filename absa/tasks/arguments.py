@@ -80,8 +80,9 @@ class ClassificationArguments(DataArguments):
     data_config: str | None = field(
         default=None,
         metadata={
-            "help": "Of aspect_polarity laptops_terms, restaurants_terms or restaurants_categories. Default: the "
-            "first of semeval2015/6: restaurants, laptops; mams: category_rows, term_rows; custom: aspects, terms."
+            "help": "Of aspect_polarity laptops_terms, restaurants_terms, restaurants_categories; semeval2015/6 "
+            "restaurants, laptops; mams category_rows, given_categories, term_rows; custom aspects, terms. "
+            "Default: the first."
         },
     )
     dev_split: str | None = field(
@@ -195,8 +196,7 @@ class ClassificationArguments(DataArguments):
             )
         if self.class_weighted_loss and self.class_balanced_sampling:
             raise ValueError(
-                "class_weighted_loss=true with class_balanced_sampling=true: each would balance what the other has "
-                "balanced; leave one out"
+                "class_weighted_loss=true with class_balanced_sampling=true: both balance the labels; leave one out"
             )
         if self.dataset == "mams":
             self.data_config = self.data_config or "category_rows"

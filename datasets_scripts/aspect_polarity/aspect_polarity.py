@@ -16,7 +16,7 @@ from datasets import DatasetInfo, Features
 
 from ..builder import PLACES, RowsBuilder, RowsConfig, row_features
 from ..semeval2014.semeval2014 import ASPECT_OF
-from ..semeval_xml import read_sentences, term_rows
+from ..semeval_xml import given_category_rows, read_sentences, term_rows
 from ..source_files import choose, quoted
 from ..splits import held_out_rows, part_train
 from .paper_splits import LAPTOPS_TERMS, RESTAURANTS_CATEGORIES, RESTAURANTS_TERMS
@@ -34,10 +34,8 @@ DEV_ROWS = 500
 
 
 def _category_rows(sentence: dict) -> Iterator[dict]:
-    no_place = {"target": "", "target_start": None, "target_end": None}
-    for category in sentence["categories"]:
-        about = {"aspect": category["category"], "label": category["polarity"]}
-        yield {"id": sentence["id"], "text": sentence["text"], **no_place, **about}
+    for row in given_category_rows(sentence):
+        yield {**row, "target_start": None, "target_end": None}
 
 
 class Source(NamedTuple):

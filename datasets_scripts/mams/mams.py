@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from datasets import ClassLabel, Features
 
 from ..builder import PLACES, row_features
-from ..semeval_xml import category_rows, read_sentences, term_rows
+from ..semeval_xml import category_rows, given_category_rows, read_sentences, term_rows
 from ..source_files import value_error
 from ..tuples import LABELS, SPAN, Span, TuplesBuilder, tuple_features
 from ..words import span_of_words, word_offsets
@@ -21,6 +21,7 @@ FOLDER_OF = {
     "categories": "MAMS-ACSA",
     "term_rows": "MAMS-ATSA",
     "category_rows": "MAMS-ACSA",
+    "given_categories": "MAMS-ACSA",
 }
 LABEL = ClassLabel(names=LABELS)
 LABELS_OF_ROWS = ["positive", "neutral", "negative"]
@@ -31,7 +32,7 @@ def _category_rows(sentence: dict) -> Iterator[dict]:
     return category_rows(sentence, labels, CATEGORIES)
 
 
-ROWS = {"term_rows": term_rows, "category_rows": _category_rows}
+ROWS = {"term_rows": term_rows, "category_rows": _category_rows, "given_categories": given_category_rows}
 
 
 class MAMS(TuplesBuilder):
@@ -47,6 +48,7 @@ class MAMS(TuplesBuilder):
             label; the target is `text[target_start:target_end]`.
         category_rows: one row per sentence and category (ACSA) with id, text, target (always ""), aspect and label;
             label is "none" where the sentence is not annotated with the category.
+        given_categories: the rows of category_rows whose label is not "none".
 
     Args:
         config_name: one of these.
@@ -77,10 +79,11 @@ class MAMS(TuplesBuilder):
         "categories": tuple_features(aspect=ClassLabel(names=list(CATEGORIES)), label=LABEL),
         "term_rows": Features({**row_features([""], LABELS_OF_ROWS), **PLACES}),
         "category_rows": row_features(list(CATEGORIES), ["none", *LABELS_OF_ROWS]),
+        "given_categories": row_features(list(CATEGORIES), LABELS_OF_ROWS),
     }
 
     def read_splits(self, files: Mapping[str, Path]) -> dict[str, list[dict]]:
-        """Rows of term_rows and category_rows, sentences of the others."""
+        """Rows of the configurations that have them, sentences of the others."""
         rows = ROWS.get(self.config.name)
         if rows is None:
             return super().read_splits(files)

@@ -16,7 +16,7 @@ TERMS = """<sentences><sentence><text>It's  seafood, Salades!</text><aspectTerms
 DEAR = """<sentences><sentence><text>Dear.</text>
 <aspectCategories><aspectCategory category="price" polarity="negative"/>
 <aspectCategory category="menu" polarity="neutral"/></aspectCategories></sentence></sentences>"""
-each = pytest.mark.parametrize("name", ["term_rows", "category_rows"])
+each = pytest.mark.parametrize("name", ["term_rows", "category_rows", "given_categories"])
 
 
 @pytest.fixture
@@ -50,6 +50,14 @@ def test_rows_of_categories(load):
     assert [{price: 3, menu: 2}.get(aspect, 0) for aspect in range(8)] == rows["label"][:]
 
 
+def test_rows_of_given_categories(load):
+    rows = load("given_categories")["test"]
+    assert rows.features["label"].names == ["positive", "neutral", "negative"]
+    about = {"id": "0", "text": "Dear.", "target": ""}
+    price, menu = CATEGORIES.index("price"), CATEGORIES.index("menu")
+    assert rows.to_list() == [{**about, "aspect": price, "label": 2}, {**about, "aspect": menu, "label": 1}]
+
+
 @each
 def test_parquet(load, tmp_path, name):
     splits = load(name)
@@ -76,7 +84,7 @@ def test_counts_of_the_card(shared_dir, rows_cache, card, table, name):
         counts = (labels[label] for label in ("none", "positive", "neutral", "negative"))
         measured[f"{name} {split}"] = len(set(rows["id"])), len(rows), *counts
     assert {split: row for split, row in table(card("mams"), "rows").items() if name in split} == measured
-    published = {"term_rows": (11186, 1332, 1336), "category_rows": (7090, 888, 901)}[name]
+    published = {"term_rows": (11186, 1332, 1336)}.get(name, (7090, 888, 901))
     assert tuple(sum(row[2:]) - row[2] for row in measured.values()) == published
     if name == "term_rows":
         for row in splits["train"]:

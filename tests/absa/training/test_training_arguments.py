@@ -36,7 +36,7 @@ def test_a_token_is_refused_and_not_shown():
             ["--contexts_together", "--auxiliary_sentence", "false", "--class_balanced_sampling"],
             "class_balanced_sampling=true draws rows",
         ),
-        (["--class_weighted_loss", "--class_balanced_sampling"], "each would balance what the other has balanced"),
+        (["--class_weighted_loss", "--class_balanced_sampling"], "both balance the labels; leave one out"),
         (["--dataset", "conllu"], "dataset=conllu is for task=tagging; task=classification takes sentihood, semeval2"),
         ([*TAGGING, "--dataset", "mams"], "dataset=mams is for task=classification; task=tagging takes e2e_absa, con"),
         (["--dataset", "aste_v2"], "dataset=aste_v2 is for task=generation; task=classification takes .* mams, cus"),
