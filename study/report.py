@@ -18,7 +18,7 @@ from absa.commands import parse
 from family_tables import families_table, others_table
 from grids import GRIDS, STUDY, Grid, read_grid
 from opinion_tables import MIXED, contrast_table, pairs_table
-from results import read_analysis, read_results
+from results import analyses_in, read_results
 from score_tables import (
     FOUND_SCORES,
     MAIN_SCORES,
@@ -57,11 +57,22 @@ class ReportArguments:
     )
 
 
-def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]:
-    """The tables of a grid, by name."""
-    kinds = ("paired", "trade_off", "decoding", "terms", "ablation", "apart", "unseen", "exchanged", "soup")
-    paired, trade_off, decoding, terms, ablation, apart, unseen, exchanged, soup, found = (
-        read_analysis(results_dir, kind, grid) for kind in (*kinds, "found_and_judged")
+def tables_of(grid: Grid, results: Results, analyses: Mapping[str, Mapping[str, Mapping]]) -> dict[str, str]:
+    """The tables of a grid, by name, with what `analyses` have found of each grid."""
+    kinds = (
+        "paired",
+        "trade_off",
+        "decoding",
+        "terms",
+        "ablation",
+        "apart",
+        "unseen",
+        "exchanged",
+        "soup",
+        "families",
+    )
+    paired, trade_off, decoding, terms, ablation, apart, unseen, exchanged, soup, families, found = (
+        analyses.get(kind, {}).get(grid.name, {}) for kind in (*kinds, "found_and_judged")
     )
     with_mixed = {**MAIN_SCORES[grid.scored_as], "mixed_accuracy": MIXED}
     of_decoding = {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
@@ -84,20 +95,21 @@ def tables_of(grid: Grid, results: Results, results_dir: Path) -> dict[str, str]
         f"{grid.name}_exchanged": ways_table(grid, exchanged, with_mixed),
         f"{grid.name}_soup": ways_table(grid, soup, with_mixed),
         f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),
-        f"{grid.name}_others": others_table(grid, read_analysis(results_dir, "families", grid)),
+        f"{grid.name}_others": others_table(grid, families),
     }
 
 
 def all_tables(results_dir: Path) -> dict[str, str]:
     """Every table that a document can have, by name; empty where nothing of it was run."""
     results, tables, grids = read_results(results_dir), {}, list(map(read_grid, GRIDS))
+    analyses = analyses_in(results_dir)
     for grid in grids:
-        tables |= tables_of(grid, results, results_dir)
+        tables |= tables_of(grid, results, analyses)
     if together := [grid for grid in grids if grid.name.startswith("af_lstm_")]:
         for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
             tables[f"af_lstm_{score}"] = side_by_side(together, results, number)
     if families := {grid.name.removeprefix("families_"): grid for grid in grids if grid.name.startswith("families_")}:
-        found = {data: read_analysis(results_dir, "families", grid) for data, grid in families.items()}
+        found = {data: analyses.get("families", {}).get(grid.name, {}) for data, grid in families.items()}
         tables["families"] = families_table(families, results, found)
     generators = [grid for grid in grids if grid.task == "generation"]
     tables |= {"overlap": overlap_table(generators, results), "by_number": by_number_table(generators, results_dir)}

@@ -73,7 +73,7 @@ def test_a_finder_alone_and_judged(words, run_here, tmp_path: Path):
     alone, judged = found["BERT"]["42"].values()
     assert alone["ate_f1"] == judged["ate_f1"] > 0.5
     assert judged["label_accuracy"] < 1
-    lines = report.tables_of(grid, {}, tmp_path)["tiny_found_and_judged"].splitlines()
+    lines = report.tables_of(grid, {}, results.analyses_in(tmp_path))["tiny_found_and_judged"].splitlines()
     assert lines[0] == "| laptops, % | seeds | F1 | precision | recall | borders | polarity of these |"
     assert [line.split(" | ")[:2] for line in lines[2:]] == [["| BERT, alone", "1"], ["| BERT, judged", "1"]]
 

@@ -41,5 +41,5 @@ def test_the_mean_of_seeds_with_one_start(
     run_here("examples/evaluate_checkpoint.py", tmp_path / "soup", *asked)
     told = json.loads((tmp_path / "scores" / "scores.json").read_text())
     assert scores == pytest.approx({name: told[name] for name in scores}, nan_ok=True)
-    _, _, row = report.tables_of(grid, {}, tmp_path)["tiny_soup"].splitlines()
+    _, _, row = report.tables_of(grid, {}, results.analyses_in(tmp_path))["tiny_soup"].splitlines()
     assert row.startswith("| one start, mean of weights | 2 |")
