@@ -36,11 +36,9 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
             have other configurations or tokens.
     """
     if len({Path(name).resolve() for name in checkpoints}) < max(2, len(checkpoints)):
-        raise ValueError(
-            f"checkpoints={' '.join(checkpoints)}: give two or more, each once, such as the seeds of a run"
-        )
-    auto_class = TASKS[task_of("checkpoints", checkpoints[0])].auto_class
-    loaded = [load_classifier("checkpoints", name, auto_class, dtype=torch.float32) for name in checkpoints]
+        raise ValueError(f"mean_of={' '.join(checkpoints)}: give two or more, each once, such as the seeds of a run")
+    auto_class = TASKS[task_of("mean_of", checkpoints[0])].auto_class
+    loaded = [load_classifier("mean_of", name, auto_class, dtype=torch.float32) for name in checkpoints]
     (model, tokenizer), *others = loaded
     described = model.config.to_dict()
     for name, (other, of_other) in zip(checkpoints[1:], others, strict=True):
@@ -49,12 +47,12 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
             one, another = (shorten(of_one.get(field)) for of_one in (described, fields))
             if one != another:
                 raise ValueError(
-                    f"checkpoints {checkpoints[0]} and {name} have {field}={one} and {another}: the mean of their "
+                    f"mean_of: {checkpoints[0]} and {name} have {field}={one} and {another}: the mean of their "
                     "weights would be of neither; give checkpoints of one run"
                 )
         if of_other.get_vocab() != tokenizer.get_vocab():
             raise ValueError(
-                f"checkpoints {checkpoints[0]} and {name} number tokens differently: give checkpoints of one run"
+                f"mean_of: {checkpoints[0]} and {name} number tokens differently: give checkpoints of one run"
             )
     states = [of_one.state_dict() for of_one, _ in loaded]
     if apart := [name for name, weight in states[0].items() if weight.ndim == 2 and not alike(name, states)]:

@@ -103,8 +103,9 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     recipe = {name: value for name, value in {**recipe, "model_name_or_path": base_model}.items() if value is not None}
     if arguments.get("word_vectors"):
         recipe["word_vectors"] = Path(arguments["word_vectors"]).name  # without the folder on this machine
-    if teachers := arguments.get("teachers"):
-        recipe["teachers"] = [hub_id(teacher) or Path(teacher).name for teacher in teachers]
+    for name in ("teachers", "mean_of"):
+        if models := arguments.get(name):
+            recipe[name] = [hub_id(model) or Path(model).name for model in models]
     return {
         "split": split,
         "protocol": run["protocol"],
@@ -134,7 +135,7 @@ def facts_of_run(checkpoint: Path) -> dict | None:
 def trained_before(arguments: Mapping, seed: int) -> list[Mapping]:
     """The arguments of trainings that a run has started from, the last first, as far as their folders are there."""
     found = []
-    while start := arguments["model_name_or_path"]:
+    while start := arguments["model_name_or_path"] or next(iter(arguments.get("mean_of") or ()), None):
         folder = Path(start.replace("{seed}", str(seed)))
         record = folder.parent / "arguments.json"
         if not (folder.is_dir() and record.is_file()):

@@ -27,8 +27,9 @@ class Grid:
         seeds: of each run.
         runs: what each run is called in the table -> its arguments for `run_absa.py`; `control` for `controls.py`;
             `denoising`, those arguments of `denoise.py` that are others; `first`, those of a training on other data,
-            from which it starts; `teachers`, what another run of the grid is called, of which all seeds teach it. A
-            run with a `mixture` has the scores of the `dataset` in it.
+            from which it starts; `members`, seeds of trainings from that one start, of whose weights it is the mean;
+            `teachers`, what another run of the grid is called, of which all seeds teach it. A run with a `mixture`
+            has the scores of the `dataset` in it.
         reported: rows of others' figures, above.
         paired: pairs of runs whose difference gets an interval: a run -> the other one, or several others.
     """

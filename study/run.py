@@ -12,6 +12,9 @@ trains that. It needs texts of the domain, which `--texts` names for each `data_
     python study/run.py study/grids/aste_14res.yaml --data_dirs aste_v2=DIR \
         --texts 14res=ABSA16_Restaurants_Train_SB1_v2.xml
 
+A run with `members` is trained with each of these seeds, all from what its own seed starts from, and is the mean of
+their weights.
+
 A run with `first` is trained on other data before, by `run_absa.py` too, and one with a `first` inside of it on
 other data before that. Of a mixture `--data_dirs` names the folders of its entries by their names. `held_out` names
 files in these folders, by data set.
@@ -37,6 +40,7 @@ from results import NOT_SAVED, add_result, read_results
 
 ROOT = STUDY.parent
 START = "start"  # folder of a run's, with what it starts from where that is trained for it
+MEMBERS = "members-{seed}"  # folder of a run's, with what a seed's model is the mean of
 SPLITS = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
 
 
@@ -100,7 +104,9 @@ def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
 def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[str]]:
     """What trains a run, one after the other; the errors of `texts_of` come through."""
     words = dict(run)
-    control, denoising, first = (words.pop(step, None) for step in ("control", "denoising", "first"))
+    control, denoising, first, members = (
+        words.pop(step, None) for step in ("control", "denoising", "first", "members")
+    )
     data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
     words |= {"seeds": [seed], "output_dir": arguments.output_dir / name, "disable_tqdm": True}
     if "teachers" in words:
@@ -119,6 +125,12 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
         scripts.append((["examples/denoise.py"], {**words, **denoising, "texts": texts, "output_dir": start}))
     if scripts:
         words["model_name_or_path"] = start / "seed-{seed}"
+    if members:
+        told = {**words, "seeds": members, "output_dir": words["output_dir"] / MEMBERS.format(seed=seed)}
+        if scripts:
+            told["model_name_or_path"] = start / f"seed-{seed}"
+        scripts.append((["examples/run_absa.py"], told))
+        words["mean_of"] = [words["output_dir"] / MEMBERS / f"seed-{member}" for member in members]
     scripts.append((["examples/run_absa.py"] if control is None else ["study/controls.py", control], words))
     told = [
         [sys.executable, str(ROOT / script), *rest, *recipe_words(without_one_dataset(words))]
@@ -158,7 +170,7 @@ def folders_of(words: Mapping, data_dirs: Mapping[str, str]) -> dict:
 
 def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
     """Trains a run and keeps its results; what the run prints is kept beside its checkpoints, but not the weights
-    that it starts from where they were trained for it.
+    that it starts from, or is the mean of, where they were trained for it.
 
     Raises:
         ChildProcessError: if the training fails.
@@ -177,8 +189,9 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
             finished = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
             if finished.returncode:
                 raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
-    for weights in folder.glob(f"**/{START}/seed-{seed}/*.safetensors"):
-        weights.unlink()
+    for place in (f"**/{START}/seed-{seed}", f"{MEMBERS.format(seed=seed)}/*"):
+        for weights in folder.glob(f"{place}/*.safetensors"):
+            weights.unlink()
     add_result(arguments.results_dir, result_of(run, seed, folder, trained_by))
     print(f"{name} seed {seed} is done", flush=True)
 
@@ -189,6 +202,9 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
     started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
     contrast = folder / f"seed-{seed}" / FOUND
     parts = result["training"]  # one, or of BERT-single one a context
+    for member in run.get("members", ()):
+        trained = folder / MEMBERS.format(seed=seed) / f"seed-{member}" / "results.json"
+        parts |= {f"seed {member}": json.loads(trained.read_text(encoding="utf-8"))["training"]["model"]}
     versions = {name: version(name) for name in ("torch", "transformers", "accelerate", "qacg-bert")}
     return {
         "arguments": dict(run),

@@ -70,6 +70,14 @@ class ModelArguments:
             f"or fastText, {MINILM}, {GLOVE}, or {RANDOM}."
         },
     )
+    mean_of: list[str] | None = field(
+        default=None,
+        metadata={
+            "help": "Folders or Hub ids of models that were trained with this recipe from the same weights, such as "
+            "the seeds of a run: the model has the mean of their weights (a model soup), and nothing is trained; "
+            "{seed} as above."
+        },
+    )
     model_revision: str = field(default="main", metadata={"help": "Branch, tag or commit of a Hub model."})
     num_context_layers: int | None = field(
         default=None,
@@ -107,7 +115,7 @@ class ModelArguments:
         if self.word_vectors is None:
             if has_words and "encoder_config" not in config_class.sub_configs:
                 raise ValueError(f"model_type={self.model_type} has no encoder: give --word_vectors, such as {MINILM}")
-            self.model_name_or_path = self.model_name_or_path or BERT
+            self.model_name_or_path = self.model_name_or_path or (None if self.mean_of else BERT)
         elif self.model_name_or_path is not None:
             raise ValueError(
                 f"word_vectors={self.word_vectors} with model_name_or_path={self.model_name_or_path}: word vectors "
@@ -129,10 +137,13 @@ class ModelArguments:
         return None if self.attn_implementation == "sdpa" else self.attn_implementation
 
     def of_seed(self, seed: int) -> "ModelArguments":
-        """These with the number of a seed for {seed} in `model_name_or_path`, such as what `denoise.py` has saved."""
-        if self.model_name_or_path is None:
-            return self
-        return replace(self, model_name_or_path=self.model_name_or_path.replace("{seed}", str(seed)))
+        """These with the number of a seed for {seed} in the paths of models, such as what `denoise.py` has saved."""
+        start, models = self.model_name_or_path, self.mean_of
+        return replace(
+            self,
+            model_name_or_path=start and start.replace("{seed}", str(seed)),
+            mean_of=models and [name.replace("{seed}", str(seed)) for name in models],
+        )
 
 
 @dataclass

@@ -26,16 +26,10 @@ from datasets import disable_progress_bars
 from filelock import FileLock
 from transformers import AutoConfig, EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
+from absa.averaging import average
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning
-from absa.models import (
-    build_config,
-    classifier_of,
-    load_model,
-    load_tokenizer,
-    most_tokens,
-    new_model,
-)
+from absa.models import build_config, classifier_of, load_model, load_tokenizer, most_tokens, new_model
 from absa.packages import resolve_backbone
 from absa.tasks.arguments import DataArguments
 from absa.tasks.base import Rows, Task
@@ -60,12 +54,16 @@ def build(
     task: Task, model_arguments: ModelArguments, data_arguments: DataArguments
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model that training starts from, and its tokenizer; what is new is drawn from PyTorch's generator."""
-    if model_arguments.word_vectors is None:
+    if model_arguments.mean_of is not None:
+        model, tokenizer = average(model_arguments.mean_of)
+        if not isinstance(model, classifier_of(asked := model_arguments.model_type, task.auto_class)):
+            raise ValueError(f"mean_of has models of the type {model.config.model_type}, not model_type={asked}")
+    elif model_arguments.word_vectors is None:
         model, tokenizer = build_on_backbone(task, model_arguments, data_arguments)
     else:
         model, tokenizer = build_on_words(task, model_arguments, data_arguments)
     tokenizer.model_max_length = most_tokens(data_arguments.max_length, model.config)
-    if model_arguments.reset_pooler:
+    if model_arguments.reset_pooler and not model_arguments.mean_of:
         reset_pooler(model)
     return model, tokenizer
 
@@ -146,9 +144,10 @@ def train_one(
     """
     # The Trainer sets the seed anew, of all that is drawn in training.
     set_seed(seed if arguments.training.init_seed is None else arguments.training.init_seed)
-    model, tokenizer = build(task, arguments.model.of_seed(seed), arguments.data)
-    if getattr(model.config, "context_source", "id") == "text":  # perhaps trained before, with more labels
-        task = check_labels(arguments.model.model_name_or_path, model.config, task)
+    of_seed = arguments.model.of_seed(seed)
+    model, tokenizer = build(task, of_seed, arguments.data)
+    if of_seed.mean_of or getattr(model.config, "context_source", "id") == "text":  # perhaps trained with more labels
+        task = check_labels((of_seed.mean_of or [of_seed.model_name_or_path])[0], model.config, task)
     entries = {split: task.entries(split, arguments.data, tokenizer, model.config) for split in task.splits}
     training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
@@ -185,7 +184,7 @@ def train_one(
         classifier.fit(entries["train"].dataset["labels"][:])
         seconds = 0.0
     else:
-        seconds = trainer.go_on()
+        seconds = 0.0 if of_seed.mean_of else trainer.go_on()
     compute_in_float32(trainer)
     answers = {
         split: task.answers(split, entries[split], predict(trainer, entries[split].dataset))
@@ -245,7 +244,8 @@ def refuse_another_run(record: Path, described: Mapping):
     if not record.is_file():
         return
     before, now = json.loads(record.read_text(encoding="utf-8")), json.loads(json.dumps(described, default=str))
-    named = {*before, *now} - {"seeds", "data_dir", "data_dirs", "teachers"}  # have a digest, wherever they lie
+    have_digests = {"data_dir", "data_dirs", "teachers", "mean_of"}  # wherever they lie
+    named = {*before, *now} - have_digests - {"seeds"}
     changed = sorted(name for name in named if before.get(name) != now.get(name))
     # What the code that began the run did not know of does nothing where it is off.
     changed = [name for name in changed if name in before or now[name]]
@@ -268,7 +268,7 @@ def digest_of_start(arguments: ModelArguments) -> str | None:
     return digest_of_files([start] if start.is_file() else start.glob("*.safetensors"))
 
 
-def digest_of_teacher(checkpoint: str) -> str:
+def digest_of_trained(checkpoint: str) -> str:
     """SHA-256 of the weights in a folder and of what says how they are asked; the name of a Hub's model."""
     patterns = ("*.safetensors", "config.json", "tokenizer*")
     return digest_of_files(chain.from_iterable(map(Path(checkpoint).glob, patterns))) or checkpoint
@@ -352,8 +352,9 @@ def main(argv: list[str], prepare: Prepare | None = None, **recorded):
     output_dir = Path(arguments.training.output_dir)
     described = {**asdict(arguments.model), **asdict(arguments.data), "world_size": arguments.training.world_size}
     digests = {"data_sha256": digest(task.splits), "start_sha256": digest_of_start(arguments.model)}
-    if teachers := arguments.training.teachers:
-        digests["teachers_sha256"] = list(map(digest_of_teacher, teachers))
+    for name, models in (("teachers", arguments.training.teachers), ("mean_of", arguments.model.mean_of)):
+        if models:
+            digests[f"{name}_sha256"] = list(map(digest_of_trained, models))
     run = {**decisive(arguments.training), **described, **digests, **recorded}
 
     def train(seed: int, folder: Path, begin: Callable[[], None]) -> dict:

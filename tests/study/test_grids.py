@@ -29,7 +29,8 @@ def test_every_run_of_every_grid_can_be_started():
                 continue
             assert max(len(part.encode()) for part in name.split("/")) <= 255, "a file system takes no more"
             folders[name], started = arguments, dict(arguments)
-            started.pop("control", None)
+            for name in ("control", "members"):
+                started.pop(name, None)
             first = started.pop("first", None)
             while first:
                 step = {**started, **first}
@@ -44,7 +45,8 @@ def test_every_run_of_every_grid_can_be_started():
 
 def steps_before(arguments: dict) -> list[dict]:
     """The arguments of the trainings that a run starts from."""
-    steps, own = [], {name: value for name, value in arguments.items() if name not in ("control", "denoising")}
+    of_the_study = ("control", "denoising", "members")
+    steps, own = [], {name: value for name, value in arguments.items() if name not in of_the_study}
     first = own.pop("first", None)
     while first:
         steps.append({**own, **first})
@@ -68,7 +70,7 @@ def test_no_training_before_has_seen_what_a_run_is_measured_on(grid: str, shared
     for arguments in grid.runs.values():
         if not (steps := steps_before(arguments)):
             continue
-        own = task_of({name: value for name, value in arguments.items() if name != "first"})
+        own = task_of({name: value for name, value in arguments.items() if name not in ("first", "members")})
         measured = [text for split in ("validation", "test") for text in own.splits[split]["text"]]
         for step in steps:
             before = task_of(step)

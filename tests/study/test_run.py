@@ -190,6 +190,43 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
     assert run.before(chain, 2, tmp_path) == expected
 
 
+def test_a_run_that_is_the_mean_of_members(tmp_path: Path):
+    base = {"dataset": "sentihood", "model_type": "bert", "model_name_or_path": "b", "num_train_epochs": 6}
+    grid_run = {**base, "first": {"num_train_epochs": 2}, "members": [7, 8]}
+    arguments, folder = run.StudyArguments([tmp_path / "x.yaml"], output_dir=Path("out")), Path("out/dataset/run")
+    before, members, mean, _ = run.commands("dataset/run", 2, grid_run, arguments)
+    assert before == run.commands("dataset/run", 2, {**base, "first": {"num_train_epochs": 2}}, arguments)[0]
+    assert set(members) - set(mean) == {
+        *("7", "8", f"--output_dir={folder / 'members-2'}", f"--model_name_or_path={folder / 'start' / 'seed-2'}"),
+    }
+    assert set(mean) - set(members) == {
+        *("2", f"--output_dir={folder}", f"--model_name_or_path={folder / 'start' / 'seed-{seed}'}", "--mean_of"),
+        *(str(folder / "members-{seed}" / f"seed-{member}") for member in (7, 8)),
+    }
+    alone, _, _ = run.commands("dataset/run", 2, {**base, "members": [7, 8]}, arguments)
+    assert "--model_name_or_path=b" in alone
+
+
+@pytest.mark.slow
+def test_members_are_trained_and_their_mean_is_scored(grid_file: Path, tiny_sentihood: Path, tmp_path: Path):
+    grid = yaml.safe_load(grid_file.read_text())
+    (label, own), *_ = grid["runs"].items()
+    file = tmp_path / "members.yaml"
+    file.write_text(
+        yaml.safe_dump({**grid, "runs": {label: {**own, "members": [5, 6], "init_seed": 0}}, "paired": {}})
+    )
+    places = {"output_dir": tmp_path / "runs", "results_dir": tmp_path, "data_dirs": [f"sentihood={tiny_sentihood}"]}
+    run.main(run.StudyArguments([file], seeds=[1], **places))
+    (((name, _), line),) = results.read_results(tmp_path).items()
+    assert list(line["curve"]) == list(line["best_step"]) == ["model", "seed 5", "seed 6"]
+    assert [len(curve) > 0 for curve in line["curve"].values()] == [False, True, True]
+    folders = [tmp_path / "runs" / name / "members-1" / f"seed-{member}" for member in (5, 6)]
+    trained = [json.loads((folder / "results.json").read_text())["training"]["model"] for folder in folders]
+    assert line["train_runtime_s"] == sum(one["train_runtime_s"] for one in trained)
+    assert not list(tmp_path.glob("runs/**/members-1/**/*.safetensors"))
+    assert (tmp_path / "runs" / name / "seed-1" / "model.safetensors").is_file()
+
+
 def test_texts_of_another_domain_are_none(denoising_file: Path, tmp_path: Path):
     arguments = run.StudyArguments([denoising_file], texts=["14lap=c.xml"], results_dir=tmp_path)
     with pytest.raises(ValueError, match="is denoised: give texts of its domain, --texts 14res=FILE"):

@@ -36,10 +36,9 @@ def test_the_mean_of_seeds_with_one_start(
     assert list(found) == ["one start"]
     scores = found["one start"]["1+2"]["mean of weights"]
     seeds = [tmp_path / grids.run_name(grid.runs["one start"]) / f"seed-{seed}" for seed in (1, 2)]
-    run_here("examples/average_checkpoints.py", *seeds, "--output_dir", tmp_path / "soup")
-    asked = ("--data_dir", tiny_sentihood, "--output_dir", tmp_path / "scores")
-    run_here("examples/evaluate_checkpoint.py", tmp_path / "soup", *asked)
-    told = json.loads((tmp_path / "scores" / "scores.json").read_text())
+    of_recipe = ("--num_train_epochs", "1", "--model_name_or_path", tiny_bert, "--data_dir", tiny_sentihood)
+    run_here("examples/run_absa.py", "--mean_of", *seeds, "--output_dir", tmp_path / "soup", *of_recipe)
+    told = json.loads((tmp_path / "soup" / "seed-42" / "results.json").read_text())["test"]
     assert scores == pytest.approx({name: told[name] for name in scores}, nan_ok=True)
     _, _, row = report.tables_of(grid, {}, results.analyses_in(tmp_path))["tiny_soup"].splitlines()
     assert row.startswith("| one start, mean of weights | 2 |")
