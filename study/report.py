@@ -10,6 +10,7 @@ A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, where NAME is a gri
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,45 +58,36 @@ class ReportArguments:
     )
 
 
+def found_of(grid: Grid, analyses: Mapping[str, Mapping[str, Mapping]]) -> Mapping[str, Mapping]:
+    """What each analysis has found of a grid; of one that has not looked at it, nothing."""
+    return defaultdict(dict, {kind: of_grids.get(grid.name, {}) for kind, of_grids in analyses.items()})
+
+
 def tables_of(grid: Grid, results: Results, analyses: Mapping[str, Mapping[str, Mapping]]) -> dict[str, str]:
     """The tables of a grid, by name, with what `analyses` have found of each grid."""
-    kinds = (
-        "paired",
-        "trade_off",
-        "decoding",
-        "terms",
-        "ablation",
-        "apart",
-        "unseen",
-        "exchanged",
-        "soup",
-        "families",
-    )
-    paired, trade_off, decoding, terms, ablation, apart, unseen, exchanged, soup, families, found = (
-        analyses.get(kind, {}).get(grid.name, {}) for kind in (*kinds, "found_and_judged")
-    )
+    found = found_of(grid, analyses)
     with_mixed = {**MAIN_SCORES[grid.scored_as], "mixed_accuracy": MIXED}
     of_decoding = {**MAIN_SCORES[grid.scored_as], "invalid_share": "invalid sentences"}
     return {
         grid.name: scores_table(grid, results),
         f"{grid.name}_oracle": oracle_table(grid, results),
-        f"{grid.name}_paired": paired_table(grid, results, paired),
+        f"{grid.name}_paired": paired_table(grid, results, found["paired"]),
         f"{grid.name}_differences": differences_table(grid, results),
-        f"{grid.name}_trade_off": trade_off_table(grid, trade_off),
-        f"{grid.name}_decoding": ways_table(grid, decoding, of_decoding),
+        f"{grid.name}_trade_off": trade_off_table(grid, found["trade_off"]),
+        f"{grid.name}_decoding": ways_table(grid, found["decoding"], of_decoding),
         f"{grid.name}_denoising": denoising_table(grid, results),
-        f"{grid.name}_before": terms_table(terms, "before"),
-        f"{grid.name}_after": terms_table(terms, "after"),
-        f"{grid.name}_gradients": gradients_table(terms),
-        f"{grid.name}_ablation": ablation_table(grid, ablation),
-        f"{grid.name}_apart": apart_table(apart),
-        f"{grid.name}_unseen": unseen_table(grid, unseen),
+        f"{grid.name}_before": terms_table(found["terms"], "before"),
+        f"{grid.name}_after": terms_table(found["terms"], "after"),
+        f"{grid.name}_gradients": gradients_table(found["terms"]),
+        f"{grid.name}_ablation": ablation_table(grid, found["ablation"]),
+        f"{grid.name}_apart": apart_table(found["apart"]),
+        f"{grid.name}_unseen": unseen_table(grid, found["unseen"]),
         f"{grid.name}_contrast": contrast_table(grid, results),
         f"{grid.name}_pairs": pairs_table(grid, results),
-        f"{grid.name}_exchanged": ways_table(grid, exchanged, with_mixed),
-        f"{grid.name}_soup": ways_table(grid, soup, with_mixed),
-        f"{grid.name}_found_and_judged": ways_table(grid, found, FOUND_SCORES),
-        f"{grid.name}_others": others_table(grid, families),
+        f"{grid.name}_exchanged": ways_table(grid, found["exchanged"], with_mixed),
+        f"{grid.name}_soup": ways_table(grid, found["soup"], with_mixed),
+        f"{grid.name}_found_and_judged": ways_table(grid, found["found_and_judged"], FOUND_SCORES),
+        f"{grid.name}_others": others_table(grid, found["families"]),
     }
 
 
@@ -109,7 +101,7 @@ def all_tables(results_dir: Path) -> dict[str, str]:
         for number, score in enumerate(MAIN_SCORES["aspect_polarity"]):
             tables[f"af_lstm_{score}"] = side_by_side(together, results, number)
     if families := {grid.name.removeprefix("families_"): grid for grid in grids if grid.name.startswith("families_")}:
-        found = {data: analyses.get("families", {}).get(grid.name, {}) for data, grid in families.items()}
+        found = {data: found_of(grid, analyses)["families"] for data, grid in families.items()}
         tables["families"] = families_table(families, results, found)
     generators = [grid for grid in grids if grid.task == "generation"]
     tables |= {"overlap": overlap_table(generators, results), "by_number": by_number_table(generators, results_dir)}

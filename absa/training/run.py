@@ -154,7 +154,7 @@ def train_one(
     check_own_loss(model.config, training_arguments, options)
     freeze(model, training_arguments.learning_rates)
     begin(model)
-    if training_arguments.teachers:
+    if training_arguments.teachers and not of_seed.mean_of:
         entries["train"] = with_teachers(entries["train"], task, arguments)
         training_arguments = replace(training_arguments)  # which sets up its precision anew, after the teachers'
 
@@ -180,11 +180,11 @@ def train_one(
     if training_arguments.oracle:
         trainer.add_callback(ScoreTestSplit(lambda: scores_of("test", predict(trainer, entries["test"].dataset))))
     classifier = getattr(model, "classifier", None)
+    seconds = 0.0
     if hasattr(classifier, "fit"):  # how frequent labels are: there is nothing to optimise
         classifier.fit(entries["train"].dataset["labels"][:])
-        seconds = 0.0
-    else:
-        seconds = 0.0 if of_seed.mean_of else trainer.go_on()
+    elif not of_seed.mean_of:
+        seconds = trainer.go_on()
     compute_in_float32(trainer)
     answers = {
         split: task.answers(split, entries[split], predict(trainer, entries[split].dataset))
