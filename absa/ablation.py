@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from transformers import Pipeline, PreTrainedModel, PreTrainedTokenizerBase
 
+from absa.calibration import uncalibrate
 from absa.tasks.classification import Classification
 from modeling_qacg_bert import AspectSentimentPipeline, guidance_qacg, layers_qacg_bert
 
@@ -39,13 +40,6 @@ def questions_of(task: Classification, split: str = "test") -> list[dict[str, st
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def as_scored(model: PreTrainedModel):
-    """Makes a model answer as training has scored it: without calibration, of new aspects too."""
-    model.config.calibration_temperature = 1.0
-    if hasattr(model.config, "likeness_calibration"):
-        model.config.likeness_calibration = None
-
-
 def answers(pipe: Pipeline, questions: Sequence[Mapping[str, str]], label_names: Sequence[str]) -> np.ndarray:
     """Probabilities, (questions, labels)."""
     return np.array([[answer["probabilities"][label] for label in label_names] for answer in pipe(questions)])
@@ -67,7 +61,7 @@ def ablate(
     """
     if not hasattr(model.config, "quasi_attention_scale"):
         raise ValueError(f"it is a {model.config.model_type}, which has no quasi-attention: leave it out")
-    as_scored(model)
+    uncalibrate(model)
     pipe, labels, found = AspectSentimentPipeline(model=model, tokenizer=tokenizer), {}, {}
     for name, change in GATES.items():
         with gates(change):

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from absa.calibration import uncalibrate
 from absa.models import load_classifier
 from absa.tasks.registry import TASKS, task_of
 from datasets_scripts.source_files import shorten
@@ -24,8 +24,7 @@ OWN = ("calibration_temperature", "likeness_calibration", "transformers_version"
 def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The mean of the weights of checkpoints, in float32, as a model in evaluation mode, and their tokenizer.
 
-    Its temperature is 1: those of the checkpoints were fitted to their own logits. Its `likeness_calibration` is the
-    mean of theirs, if all have one.
+    It is not calibrated: the checkpoints' calibrations were fitted to their own answers.
 
     Args:
         checkpoints: folders or Hub ids of two or more models that differ in their weights alone, such as the seeds of
@@ -63,10 +62,7 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
             shorten(", ".join(apart)),
         )
     model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]})
-    model.config.calibration_temperature = 1.0
-    lines = [getattr(of_one.config, "likeness_calibration", None) for of_one, _ in loaded]
-    if any(lines):
-        model.config.likeness_calibration = np.mean(lines, axis=0).tolist() if all(lines) else None
+    uncalibrate(model)
     return model, tokenizer
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from transformers import PreTrainedModel
 
 FOLDS = 5  # parts of the rows, each calibrated by the others to see whether a temperature helps
 NUM_BINS = 15  # of equal width, as in the paper
@@ -144,3 +145,10 @@ def calibration_errors(
         right = others[sentiment.argmax(-1)] == labels[spoken_of]
         errors["sentiment"] = expected_calibration_error(sentiment.max(-1), right)
     return errors
+
+
+def uncalibrate(model: PreTrainedModel):
+    """Makes a model answer as training scores it: without calibration, of new aspects too."""
+    model.config.calibration_temperature = 1.0
+    if hasattr(model.config, "likeness_calibration"):
+        model.config.likeness_calibration = None

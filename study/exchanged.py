@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 
 import absa
-from absa.ablation import answers, as_scored, questions_of
+from absa.ablation import answers, questions_of
+from absa.calibration import uncalibrate
 from absa.commands import parse
 from absa.tasks.arguments import ClassificationArguments
 from absa.tasks.classification import Classification
@@ -39,7 +40,7 @@ def look(checkpoint: Path, task: Classification, split: str) -> dict[str, dict[s
     pipe = absa.load(str(checkpoint)).pipe
     if getattr(pipe.model.config, "symmetric_targets", False):
         return {}
-    as_scored(pipe.model)
+    uncalibrate(pipe.model)
     questions = questions_of(task, split)
     once = answers(pipe, questions, task.label_names)
     twice = (once + answers(pipe, list(map(exchanged, questions)), task.label_names)) / 2
