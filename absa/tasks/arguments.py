@@ -46,10 +46,7 @@ class DataArguments:
     )
     validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
     max_length: int = field(
-        default=512,
-        metadata={
-            "help": "Most tokens of a row, and no more than the model has positions; texts are cut, contexts never."
-        },
+        default=512, metadata={"help": "Most tokens of a row, at most the model's; texts are cut, contexts never."}
     )
 
     def __post_init__(self):
@@ -105,8 +102,7 @@ class ClassificationArguments(DataArguments):
         },
     )
     absent_label: str | None = field(
-        default=None,
-        metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."},
+        default=None, metadata={"help": "Label of the pairs that own files have no row for (default: no such rows)."}
     )
     metric: str | None = field(
         default=None,
@@ -123,8 +119,7 @@ class ClassificationArguments(DataArguments):
         },
     )
     data_dirs: dict | str | None = field(
-        default=None,
-        metadata={"help": 'Folders of a mixture\'s data sets by name, such as \'{"sentihood": "DIR"}\'.'},
+        default=None, metadata={"help": 'Folders of a mixture\'s data sets by name, such as \'{"sentihood": "DIR"}\'.'}
     )
     auxiliary_sentence: bool = field(
         default=True, metadata={"help": "Write the context behind the text: [SEP] location - 1 - price."}
@@ -164,6 +159,9 @@ class ClassificationArguments(DataArguments):
             "help": "Of data whose targets are words of its texts: so many terms of other texts, for each text, as "
             "rows with the label none (default: 0)."
         },
+    )
+    joined_texts: float = field(
+        default=0.0, metadata={"help": "For each training text so many new ones, of two texts each (default: 0)."}
     )
     class_balanced_sampling: bool = field(
         default=False, metadata={"help": "Draw training rows so that each label is as frequent as any other."}
@@ -366,7 +364,7 @@ ARGUMENTS: dict[str, type[DataArguments]] = {
 
 SAID_ONCE = {  # of all data sets of a mixture: how they are shown to the model
     *("mixture", "data_dirs", "max_length", "auxiliary_sentence", "symmetric_targets", "contexts_together"),
-    *("held_out", "context_source", "class_balanced_sampling", "class_weighted_loss"),
+    *("joined_texts", "held_out", "context_source", "class_balanced_sampling", "class_weighted_loss"),
 }
 OF_AN_ENTRY = {one.name for one in fields(MixtureEntry)} - SAID_ONCE
 

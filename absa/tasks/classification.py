@@ -28,6 +28,7 @@ from absa.tasks.base import BOOTSTRAP, Entries, Rows, Task
 from absa.tasks.collating import CollatorOfContexts, CollatorOfTexts
 from absa.tasks.describing import describe, warn_of_one_answer
 from absa.tasks.english import english_words
+from absa.tasks.joined import with_joined_texts
 from absa.tasks.likeness import calibrate_likeness
 from absa.tasks.rows import (
     PLACES,
@@ -40,7 +41,7 @@ from absa.tasks.rows import (
     names_of,
     write_probabilities,
 )
-from absa.tasks.scoring import LABELS_AND_SCORERS, MAIN_SCORES, SELECT_BY, metric_of
+from absa.tasks.scoring import LABELS_AND_SCORERS, MAIN_SCORES, SELECT_BY, accuracy, metric_of
 from absa.tasks.targets import contexts_of, encode_split
 from absa.word_vectors import Words
 from datasets_scripts import load_absa_dataset
@@ -149,6 +150,12 @@ class Classification(Task):
         label_names = list(dict.fromkeys([none_label, *self.label_names]))
         scorer = partial(absa_scores, label_names=label_names, none_label=none_label, by_aspect=False)
         return replace(self, splits=splits, label_names=label_names, none_label=none_label, scorer=scorer)
+
+    def with_joined_texts(self, share: float, may_exchange: bool) -> "Classification":
+        """This with more training texts, of two each, whose targets may change names: see `with_joined_texts`."""
+        targets = self.contexts.targets if may_exchange and self.contexts else ()
+        train = with_joined_texts(self.splits["train"], share, self.none_label, targets)
+        return replace(self, splits={**self.splits, "train": train})
 
     def overview(self) -> str:
         """How often each label stands in each split, how many rows and texts there are, and the targets and aspects.
@@ -391,9 +398,3 @@ def make_task(
                 f"metric={metric} scores the labels {expected}, the data has {label_names}: use metric=absa"
             )
     return Classification(splits, contexts, label_names, none_label, scorer, MAIN_SCORES[metric], SELECT_BY[metric])
-
-
-def accuracy(label_names: Sequence[str], ids, targets, aspects, labels, probabilities, bootstrap: int = 0):
-    """Share of the rows whose most probable label is the gold one: what chooses the checkpoint of BERT-single."""
-    gold = np.array([label_names.index(label) for label in labels])
-    return {"accuracy": float((probabilities.argmax(-1) == gold).mean())}

@@ -72,6 +72,11 @@ class Mixture(Task):
     def without_texts_like(self, texts: Sequence[str]) -> "Mixture":
         return replace(self, tasks={name: task.without_texts_like(texts) for name, task in self.tasks.items()})
 
+    def with_joined_texts(self, share: float, may_exchange: bool) -> "Mixture":
+        return replace(
+            self, tasks={name: task.with_joined_texts(share, may_exchange) for name, task in self.tasks.items()}
+        )
+
     def of_model(self, labels: list[str]) -> "Mixture":
         """The task for a model that has these labels, and perhaps others than the data."""
         return replace(self, tasks={name: task.of_model(labels) for name, task in self.tasks.items()})

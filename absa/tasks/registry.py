@@ -18,7 +18,10 @@ def load_task(arguments: DataArguments) -> Task:
     """The data that the arguments ask for: one data set, or several."""
     held_out = all_texts(arguments.held_out)
     task = (Mixture if getattr(arguments, "mixture", None) else TASKS[arguments.task]).load(arguments)
-    return task.without_texts_like(held_out) if held_out else task
+    task = task.without_texts_like(held_out) if held_out else task
+    if share := getattr(arguments, "joined_texts", 0):  # of texts that nothing holds out
+        task = task.with_joined_texts(share, bool(arguments.symmetric_targets))
+    return task
 
 
 def task_of(argument: str, checkpoint: str) -> str:

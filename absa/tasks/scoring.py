@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from absa.metrics.semeval2014 import LABELS as SEMEVAL2014_LABELS
 from absa.metrics.semeval2014 import semeval2014_scores
 from absa.metrics.sentihood import LABELS as SENTIHOOD_LABELS
@@ -29,3 +31,9 @@ def metric_of(dataset: str, metric: str | None, unseen_aspects: Sequence[str] | 
     """The metric that a run's arguments ask for: that of the data set, which needs all aspects, or "absa"."""
     has_own = dataset in MAIN_SCORES and not unseen_aspects
     return metric or (dataset if has_own else "absa")
+
+
+def accuracy(label_names: Sequence[str], ids, targets, aspects, labels, probabilities, bootstrap: int = 0):
+    """Share of the rows whose most probable label is the gold one: what chooses the checkpoint of BERT-single."""
+    gold = np.array([label_names.index(label) for label in labels])
+    return {"accuracy": float((probabilities.argmax(-1) == gold).mean())}
