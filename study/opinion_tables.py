@@ -48,4 +48,5 @@ def pairs_table(grid: Grid, results: Results) -> str:
             row = {f"{grid.title}, points": f"{label} minus {other}", "seeds": str(len(both))}
             complete = {name: values.tolist() for name, values in differences.items() if values.notna().all()}
             rows.append(row | {name: by_seed(complete[name]) if name in complete else "" for name in differences})
-    return table(rows)
+    asked = {name for row in rows for name, cell in row.items() if cell}  # no contrast set of other data sets
+    return table([{name: cell for name, cell in row.items() if name in asked} for row in rows])
