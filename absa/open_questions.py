@@ -1,7 +1,7 @@
 """Answers of models that are asked about any words: terms of a text, or aspects, whether training had them or not."""
 
 from collections.abc import Iterable, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import pandas as pd
@@ -11,7 +11,7 @@ from transformers import Pipeline, PreTrainedConfig
 from absa.models import most_tokens
 from absa.tasks.rows import choose
 from absa.tasks.targets import encode_rows
-from modeling_generative_absa import AspectOpinionPipeline
+from modeling_generative_absa import AspectOpinionPipeline, split_words
 from modeling_qacg_bert.processing_qacg_bert import Contexts, Word, is_readable, occurrence
 from modeling_qacg_bert.questions_qacg_bert import check_names, check_vocabulary, listed, shorten, shown
 from modeling_qacg_bert.relevance_qacg_bert import padded_batches
@@ -205,10 +205,14 @@ class GivenTermPipeline(AspectOpinionPipeline):
         for number, text in enumerate(inputs):
             if not isinstance(text, str):
                 raise ValueError(f"input {number}: it is {shown(text)}: give a text, or leave targets out")
-            spans = places_of(targets, text)
-            asked.append([{"text": text, "target_start": start, "target_end": end} for start, end in spans])
+            words = split_words(text, getattr(self.model.config, "word_splitting", "english"))
+            by_words = {}  # targets that are parts of the same words are one question
+            for start, end in places_of(targets, text):
+                question = {"text": text, "target_start": start, "target_end": end}
+                by_words.setdefault(self._given(question, text, words, number), question)
+            asked.append(list(by_words.values()))
         answered = iter(super().__call__([question for own in asked for question in own], **parameters))
-        return [once_a_place(islice(answered, len(own))) for own in asked]
+        return [list(chain.from_iterable(islice(answered, len(own)))) for own in asked]
 
     def _given(self, input_: Mapping, text: str, words: list[tuple[int, int]], number: int) -> tuple[int, int]:
         if "target_start" not in input_:
@@ -217,14 +221,6 @@ class GivenTermPipeline(AspectOpinionPipeline):
                 "targets=['battery life'], words of the texts, or with the text its target_start and target_end"
             )
         return super()._given(input_, text, words, number)
-
-
-def once_a_place(answered: Iterable[list[dict]]) -> list[dict]:
-    """The answers to questions about a text: of those whose targets are parts of the same words the first's."""
-    by_place = {}
-    for answers in filter(None, answered):
-        by_place.setdefault((answers[0]["target_start"], answers[0]["target_end"]), answers)
-    return [answer for answers in by_place.values() for answer in answers]
 
 
 def word_list(name: str, value: Any) -> list[str]:
