@@ -48,9 +48,11 @@ def with_joined_texts(rows: Rows, share: float, none_label: str | None, targets:
     wanted, made, draw = round(share * len(labels)), 0, random.Random(SEED)
     columns = {name: list(column) for name, column in rows.items()}
     for _ in range(MOST_TRIES * wanted if speaking else 0):
+        if made == wanted:
+            break
         both = [draw.choice(speaking), draw.choice(texts)]
         draw.shuffle(both)
-        if made == wanted or (joined := join(*both, none_label, targets, draw)) is None:
+        if (joined := join(*both, none_label, targets, draw)) is None:
             continue
         made += 1
         text, about = joined
