@@ -46,7 +46,8 @@ class DataArguments:
     )
     validation_seed: int = field(default=0, metadata={"help": "Seed of that choice, the same for all seeds of a run."})
     max_length: int = field(
-        default=512, metadata={"help": "Most tokens of a row, at most the model's; texts are cut, contexts never."}
+        default=512,
+        metadata={"help": "Most tokens of a row, at most the model's positions; texts are cut, contexts never."},
     )
 
     def __post_init__(self):

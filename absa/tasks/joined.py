@@ -90,10 +90,10 @@ def join(
             pattern, replacement = exchange(second.target, name)
             second = second._replace(text=pattern.sub(replacement, second.text), target=name)
     about = {first.target: first.labels, second.target: second.labels}
-    if first.target == second.target:
-        about = {first.target: merge(first.labels, second.labels, none_label)}
-    if None in about.values():
-        return None
+    if len(about) == 1:
+        if (merged := merge(first.labels, second.labels, none_label)) is None:
+            return None
+        about = {first.target: merged}
     start = first.text.rstrip(" .,;")
     joint = " " if start.endswith(("?", "!")) else draw.choice(JOINTS)
     return f"{start}{joint}{second.text.lstrip()}", about

@@ -132,7 +132,7 @@ def test_only_training_has_them_and_nothing_of_what_is_held_out(tiny_sentihood: 
         assert not any("train 0:" in text for text in texts)
 
 
-def test_a_model_learns_from_them(recipe: Path, tmp_path: Path, run_here, caplog):
+def test_a_model_learns_from_them(recipe: Path, tmp_path: Path, run_here):
     words = ("--joined_texts", "1", "--symmetric_targets", "true", "--max_steps", "2")
     run_here("examples/run_absa.py", recipe, *words, "--output_dir", tmp_path / "run")
     assert json.loads((tmp_path / "run" / "arguments.json").read_text())["joined_texts"] == 1.0
