@@ -119,7 +119,7 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
 
     def nothing(told: str):
         """Of `results`, where there are no answers."""
-        return told, "", "", None, None, gr.update(visible=False)
+        return told, "", "", (), None, gr.update(visible=False)
 
     def fill(number: int, model: str):
         text, names = examples_of(askers[model])[number]
@@ -154,9 +154,11 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
             guess,
         )
 
-    def choose(asked: tuple[str, Asked] | None, method: str, event: gr.EventData):
+    def choose(asked: tuple[str, Asked] | tuple[()] | None, method: str, event: gr.EventData):
         if asked is None:  # after an hour
             return gr.skip(), drawing.message("These answers are old: ask again."), *[gr.skip()] * 7
+        if not asked:  # another model was taken meanwhile
+            return [gr.skip()] * 9
         return explain(*asked, event.number, method)
 
     def explain(model: str, asked: Asked, number: int, method: str):
@@ -188,8 +190,10 @@ def build(askers: Mapping[str, Asker]) -> gr.Blocks:
             else gr.update(visible=False)
         )
 
-    def explain_again(asked: tuple[str, Asked] | None, explained: tuple[int, Explained] | None, method: str):
-        if asked is None or explained is None:
+    def explain_again(
+        asked: tuple[str, Asked] | tuple[()] | None, explained: tuple[int, Explained] | None, method: str
+    ):
+        if not asked or explained is None:
             return [gr.skip()] * 9
         return explain(*asked, explained[0], method)
 

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.demo
 expect.set_options(timeout=30_000)  # parts of the page are drawn one after the other, slowly on a busy machine
 ASPECTS = ["general", "price", "transit-location", "safety"]
 TEXT = "Camden is dear but safe, and near Soho."
+TAGGER = "#model input[value=tagger]"
 DOES = {"places": "aspect by aspect", "food": "each aspect"}  # words of what is said of a model
 SHIFTS = """
 window.shifts = [];
@@ -168,14 +169,13 @@ def test_each_kind_of_model(open_page, folders, model: str, names: str | None):
     expect(page.locator("#answers button")).to_have_count(8)  # with aspects of its own again
 
 
-def test_late_answers_of_the_model_before_are_not_shown(open_page):
+@pytest.mark.parametrize("clicked", [["#answers button", TAGGER], [TAGGER, "#answers button"]], ids=["late", "later"])
+def test_late_answers_of_the_model_before_are_not_shown(open_page, clicked: list[str]):
+    """Nor are they missed, when a click on one arrives after the change of the model."""
     page = open_page()
     ask(page, 6 * TEXT)
     page.locator("#answers button").first.wait_for()
-    page.evaluate("""() => {
-        for (const answer of document.querySelectorAll('#answers button')) answer.click();
-        document.querySelector('#model input[value=tagger]').click();
-    }""")
+    page.evaluate("all => all.forEach(one => document.querySelectorAll(one).forEach(it => it.click()))", clicked)
     page.locator("#sentence .hint").wait_for()
     page.wait_for_timeout(2000)  # an explanation that is still to come would come
     expect(page.locator("#sentence .hint")).to_be_visible()
