@@ -6,8 +6,10 @@ Guo et al., "On Calibration of Modern Neural Networks", ICML 2017.
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from torch import nn
 from transformers import PreTrainedModel
 
 FOLDS = 5  # parts of the rows, each calibrated by the others to see whether a temperature helps
@@ -152,3 +154,29 @@ def uncalibrate(model: PreTrainedModel):
     model.config.calibration_temperature = 1.0
     if hasattr(model.config, "likeness_calibration"):
         model.config.likeness_calibration = None
+
+
+def bias_of_none(model: PreTrainedModel) -> torch.Tensor:
+    """Where the last layer of a classifier adds to the logit of "none", a view, ().
+
+    Raises:
+        ValueError: if no label of the model says that a text does not speak of what is asked, or its last layer adds
+            nothing.
+    """
+    none_label = getattr(model.config, "none_label", None)
+    if none_label is None:
+        raise ValueError("none_factor is for models with a label for what a text does not speak of: leave it out")
+    num_labels = model.config.num_labels
+    heads = [layer for layer in model.modules() if isinstance(layer, nn.Linear) and layer.out_features == num_labels]
+    if not heads or heads[-1].bias is None:
+        raise ValueError(f"none_factor: the last layer of a {type(model).__name__} has no bias; leave it out")
+    return heads[-1].bias[model.config.label2id[none_label]]
+
+
+@torch.no_grad()
+def multiply_none(model: PreTrainedModel, factor: float):
+    """Has a classifier multiply its probability of "none" by a factor, before it makes all sum to 1 again.
+
+    The errors of `bias_of_none` come through.
+    """
+    bias_of_none(model).add_(np.log(factor))

@@ -199,13 +199,18 @@ def differences_table(grid: Grid, results: Results) -> str:
 
 
 def trade_off_table(grid: Grid, analysis: Mapping[str, Mapping]) -> str:
-    """What `trade_off.py` has found: strict accuracy and macro-F1 at each factor for none, means over seeds."""
-    rows = []
+    """What `trade_off.py` has found: strict accuracy and macro-F1 at each factor for none, means over seeds; of rows
+    whose models have all been asked the contrast set also what is right there, and how often they say too much."""
+    rows, heading = [], f"{grid.title}, %: strict accuracy, macro-F1"
+    if any("opinions right" in looked["1"] for seeds in analysis.values() for looked in seeds.values()):
+        heading += "; contrast set: opinions right, false mentions"
     for label, seeds in analysis.items():
-        row = {f"{grid.title}, %: strict accuracy, macro-F1": label, "seeds": str(len(seeds))}
+        row = {heading: label, "seeds": str(len(seeds))}
         for factor in next(iter(seeds.values())):
-            scores = pd.DataFrame([looked[factor] for looked in seeds.values()])
-            row[f"none times {factor}"] = ", ".join(percents(scores))
+            scores = percents(pd.DataFrame([looked[factor] for looked in seeds.values()]).dropna(axis=1))
+            row[f"none times {factor}"] = "; ".join(
+                ", ".join(pair) for pair in zip(scores[::2], scores[1::2], strict=True)
+            )
         rows.append(row)
     return table(rows)
 

@@ -235,6 +235,13 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
             "model (default: each seed has its own)."
         },
     )
+    none_factor: float | None = field(
+        default=None,
+        metadata={
+            "help": "Multiply the probability that a text does not speak of what is asked by this once the model is "
+            "trained, such as 0.25 to find more of what texts say (default: as trained)."
+        },
+    )
     oracle: bool = field(
         default=False,
         metadata={
@@ -255,6 +262,8 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
             )
         if self.l2 is not None and self.l2 < 0:
             raise ValueError(f"l2={self.l2}: a weight of at least 0")
+        if self.none_factor is not None and self.none_factor <= 0:
+            raise ValueError(f"none_factor={self.none_factor}: a number above 0, such as 0.25")
         if self.patience is not None and self.patience < 1:
             raise ValueError(f"patience={self.patience}: a number of evaluations, at least 1")
         if self.hub_token is not None:  # which is not shown, either

@@ -39,7 +39,7 @@ from absa.training.distillation import check_teachable, with_teachers
 from absa.training.evaluation import check_labels
 from absa.training.optimisation import freeze, reset_pooler
 from absa.training.results import PROTOCOL, summarise, table, write_json
-from absa.training.trainer import ABSATrainer, ScoreTestSplit, check_own_loss, compute_in_float32, predict
+from absa.training.trainer import ABSATrainer, ScoreTestSplit, check_fit, compute_in_float32, predict
 from absa.word_vectors import words_and_vectors
 
 Prepare = Callable[[PreTrainedModel], None]
@@ -151,7 +151,7 @@ def train_one(
     entries = {split: task.entries(split, arguments.data, tokenizer, model.config) for split in task.splits}
     training_arguments = one_seed(arguments.training, folder, seed, task, select_by)
     options = task.trainer_options(arguments.data, tokenizer, training_arguments)
-    check_own_loss(model.config, training_arguments, options)
+    check_fit(model, training_arguments, options)
     freeze(model, training_arguments.learning_rates)
     begin(model)
     if training_arguments.teachers and not of_seed.mean_of:

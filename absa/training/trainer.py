@@ -12,10 +12,11 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch.utils.data import SequentialSampler
-from transformers import PreTrainedConfig, Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
+from transformers import PreTrainedModel, Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
+from absa.calibration import bias_of_none, multiply_none
 from absa.losses import among_own_labels, cross_entropy_to, divergence, masked_cross_entropy, twice
 from absa.training.arguments import ABSATrainingArguments
 from absa.training.optimisation import parameter_groups
@@ -127,6 +128,8 @@ class ABSATrainer(Seq2SeqTrainer):
         if sequences_of is not None:
             self.sequences = sequences_of(self.model.config, self.processing_class)
             self.sequences.prepare(self.model)
+        if self.args.none_factor is not None and self.is_fsdp_enabled:
+            raise ValueError("none_factor needs a whole model, which FSDP gives no process: leave one out")
         self.add_callback(EpochOfTheOrder(self))
 
     def go_on(self) -> float | None:
@@ -136,6 +139,12 @@ class ABSATrainer(Seq2SeqTrainer):
             SystemExit: on SIGTERM, see `SaveAndStop`.
             FileNotFoundError: if the best checkpoint of an earlier start is gone.
         """
+        seconds = self._go_on()
+        if self.args.none_factor is not None:
+            multiply_none(self.model, self.args.none_factor)
+        return seconds
+
+    def _go_on(self) -> float | None:
         last_checkpoint = last_whole(self.args.output_dir)
         if last_checkpoint is not None:
             logger.warning("going on from %s", last_checkpoint)
@@ -244,17 +253,19 @@ class ABSATrainer(Seq2SeqTrainer):
         self.accelerator.wait_for_everyone()
 
 
-def check_own_loss(config: PreTrainedConfig, args: ABSATrainingArguments, options: Mapping[str, Any]):
-    """Refuses another loss in the place of a model's own that has a part which it would lose.
+def check_fit(model: PreTrainedModel, args: ABSATrainingArguments, options: Mapping[str, Any]):
+    """Refuses what is not for a model: another loss in the place of its own that has a part which it would lose, and
+    a `none_factor`.
 
     Args:
-        config: of the model.
         options: those of `ABSATrainer`.
     Raises:
-        ValueError: naming the part.
+        ValueError: naming the part, or as `bias_of_none`.
     """
+    if args.none_factor is not None:
+        bias_of_none(model)
     others = options.get("compute_loss_func"), options.get("label_masks"), args.label_smoothing_factor, args.teachers
-    if any(others) and (mix_l2 := getattr(config, "mix_l2", 0)):
+    if any(others) and (mix_l2 := getattr(model.config, "mix_l2", 0)):
         raise ValueError(
             f"mix_l2={mix_l2} is a part of the model's own loss, in whose place class_weighted_loss, "
             "label_smoothing_factor, mixture and teachers have another: leave one out"

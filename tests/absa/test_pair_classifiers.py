@@ -13,6 +13,7 @@ from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 import absa
 from absa import models
+from absa.calibration import multiply_none
 from absa.cards import model_card
 from absa.tasks.describing import describe
 from absa.training import optimisation
@@ -76,6 +77,15 @@ def test_new_is_the_head_alone(backbone: Path, start):
     assert {3.0, 0.5, 0.25, 0.125} <= {group["lr"] for group in groups}
     with pytest.raises(ValueError, match=f"reset_pooler=true, and a {type(model).__name__} has no pooler"):
         optimisation.reset_pooler(model)
+
+
+def test_none_is_the_last_layers(start):
+    model = start()
+    inputs = {"input_ids": torch.tensor([[2, 5, 6, 3]])}
+    with torch.no_grad():
+        before = model(**inputs).logits
+        multiply_none(model, 0.25)
+        torch.testing.assert_close(model(**inputs).logits, before + torch.tensor([[np.log(0.25), 0, 0]]).float())
 
 
 def test_an_encoder_that_is_not_whole(backbone: Path, start, tmp_path: Path):

@@ -78,6 +78,23 @@ def questions(table: pd.DataFrame, data_dir: Path) -> list[dict]:
     return [{"text": text_of[number], "target": target, "aspect": aspect} for number, target, aspect in rows]
 
 
+def test_none_less_readily(finished_run, tmp_path: Path, recipe: Path, run_here):
+    """What is saved says none with the factor; which checkpoint is saved, and what it knows else, does not change."""
+    run_here(SCRIPT, recipe, "--seeds", "1", "--none_factor", "0.25", "--output_dir", tmp_path / "run")
+    before, after = (
+        pd.read_parquet(folder / "seed-1" / "test_probabilities.parquet")[PROBABILITIES].to_numpy()
+        for folder in (finished_run[0], tmp_path / "run")
+    )
+    expected = before * [0.25, 1, 1]
+    np.testing.assert_allclose(after, expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
+    one, other = (
+        json.loads((folder / "seed-1" / "results.json").read_text()) for folder in (finished_run[0], tmp_path / "run")
+    )
+    assert other["training"]["model"]["best_step"] == one["training"]["model"]["best_step"]
+    for name in ("aspect_auc", "sentiment_accuracy", "sentiment_auc"):
+        assert other["test"][name] == pytest.approx(one["test"][name], abs=1e-9)
+
+
 def test_checkpoint_gives_the_probabilities_it_was_scored_by(finished_run, tiny_sentihood: Path):
     folder = finished_run[0] / "seed-2"
     model = AutoModelForSequenceClassification.from_pretrained(folder)
@@ -297,6 +314,7 @@ def test_the_label_of_absent_pairs_has_any_name(train_own, model_type: str):
             ["{recipe}", "--model_type=scalar_mix", "--config_overrides=mix_l2=0.1", "--label_smoothing_factor=0.1"],
             "mix_l2=0.1 is a part of the model's own loss",
         ),
+        (["{recipe}", "--none_factor=0"], "none_factor=0.0: a number above 0"),
         (["{recipe}", "--oracle=true", "--model_type=bert", "--auxiliary_sentence=false"], "oracle=true needs"),
         (["--dataset", "sentihod"], "sentihod"),
         (["configuration/recipes/own_data.yaml"], "dataset=custom without data: give --train_file, a csv or jsonl"),
