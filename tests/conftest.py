@@ -57,8 +57,14 @@ OPINIONS = {
     "nice": ("general", "Positive"),
     "dull": ("general", "Negative"),
 }
+TAKE_LONG = {"test_quickstart.py", "test_killed.py"}
 TOKEN = "hf_" + "NeverShowThis" * 3
 WORDS = ["location", "price", "safety", "general", "transit", "and", "is", "but", *OPINIONS]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]):
+    """What takes minutes comes first, so that one worker does not wait for the other at the end."""
+    items.sort(key=lambda item: item.path.name not in TAKE_LONG)
 
 
 @pytest.fixture(autouse=True, scope="session")
