@@ -104,8 +104,8 @@ def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
 def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[str]]:
     """What trains a run, one after the other; the errors of `texts_of` come through."""
     words = dict(run)
-    control, denoising, first, members = (
-        words.pop(step, None) for step in ("control", "denoising", "first", "members")
+    control, denoising, first, members, none_factor = (
+        words.pop(step, None) for step in ("control", "denoising", "first", "members", "none_factor")
     )
     data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
     words |= {"seeds": [seed], "output_dir": arguments.output_dir / name, "disable_tqdm": True}
@@ -131,6 +131,7 @@ def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> l
             told["model_name_or_path"] = start / f"seed-{seed}"
         scripts.append((["examples/run_absa.py"], told))
         words["mean_of"] = [words["output_dir"] / MEMBERS / f"seed-{member}" for member in members]
+    words |= {"none_factor": none_factor}  # which is neither the start's nor the members'
     scripts.append((["examples/run_absa.py"] if control is None else ["study/controls.py", control], words))
     told = [
         [sys.executable, str(ROOT / script), *rest, *recipe_words(without_one_dataset(words))]

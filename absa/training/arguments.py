@@ -238,8 +238,8 @@ class ABSATrainingArguments(Seq2SeqTrainingArguments):
     none_factor: float | None = field(
         default=None,
         metadata={
-            "help": "Multiply the probability that a text does not speak of what is asked by this once the model is "
-            "trained, such as 0.25 to find more of what texts say (default: as trained)."
+            "help": "Multiply the probability that a text does not speak of what is asked by this, after "
+            "training, such as 0.25 to find more of what texts say (default: as trained)."
         },
     )
     oracle: bool = field(

@@ -39,7 +39,7 @@ from absa.training.distillation import check_teachable, with_teachers
 from absa.training.evaluation import check_labels
 from absa.training.optimisation import freeze, reset_pooler
 from absa.training.results import PROTOCOL, summarise, table, write_json
-from absa.training.trainer import ABSATrainer, ScoreTestSplit, check_fit, compute_in_float32, predict
+from absa.training.trainer import ABSATrainer, ScoreTestSplit, check_fit, make_ready, predict
 from absa.word_vectors import words_and_vectors
 
 Prepare = Callable[[PreTrainedModel], None]
@@ -185,7 +185,7 @@ def train_one(
         classifier.fit(entries["train"].dataset["labels"][:])
     elif not of_seed.mean_of:
         seconds = trainer.go_on()
-    compute_in_float32(trainer)
+    make_ready(trainer)
     answers = {
         split: task.answers(split, entries[split], predict(trainer, entries[split].dataset))
         for split in task.splits

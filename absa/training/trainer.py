@@ -139,12 +139,6 @@ class ABSATrainer(Seq2SeqTrainer):
             SystemExit: on SIGTERM, see `SaveAndStop`.
             FileNotFoundError: if the best checkpoint of an earlier start is gone.
         """
-        seconds = self._go_on()
-        if self.args.none_factor is not None:
-            multiply_none(self.model, self.args.none_factor)
-        return seconds
-
-    def _go_on(self) -> float | None:
         last_checkpoint = last_whole(self.args.output_dir)
         if last_checkpoint is not None:
             logger.warning("going on from %s", last_checkpoint)
@@ -303,11 +297,13 @@ def last_whole(folder: str) -> str | None:
     return None
 
 
-def compute_in_float32(trainer: Trainer):
-    """Takes the mixed precision of its training from a model, which answers from now on as the pipeline has it."""
+def make_ready(trainer: ABSATrainer):
+    """Has a model answer as the pipeline will: without the mixed precision of its training, with its `none_factor`."""
     for name in ("forward", "_original_forward"):  # on the instance: Accelerate's, which computes under autocast
         vars(trainer.model).pop(name, None)
     trainer.accelerator.native_amp = False  # which wraps a model that was not trained here when it is first asked
+    if trainer.args.none_factor is not None:
+        multiply_none(trainer.model, trainer.args.none_factor)
 
 
 def predict(trainer: Trainer, entries: Sequence[Mapping]) -> np.ndarray | tuple[np.ndarray, ...]:

@@ -192,7 +192,7 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
 
 def test_a_run_that_is_the_mean_of_members(tmp_path: Path):
     base = {"dataset": "sentihood", "model_type": "bert", "model_name_or_path": "b", "num_train_epochs": 6}
-    grid_run = {**base, "first": {"num_train_epochs": 2}, "members": [7, 8]}
+    grid_run = {**base, "first": {"num_train_epochs": 2}, "members": [7, 8], "none_factor": 0.25}
     arguments, folder = run.StudyArguments([tmp_path / "x.yaml"], output_dir=Path("out")), Path("out/dataset/run")
     before, members, mean, _ = run.commands("dataset/run", 2, grid_run, arguments)
     assert before == run.commands("dataset/run", 2, {**base, "first": {"num_train_epochs": 2}}, arguments)[0]
@@ -202,6 +202,7 @@ def test_a_run_that_is_the_mean_of_members(tmp_path: Path):
     assert set(mean) - set(members) == {
         *("2", f"--output_dir={folder}", f"--model_name_or_path={folder / 'start' / 'seed-{seed}'}", "--mean_of"),
         *(str(folder / "members-{seed}" / f"seed-{member}") for member in (7, 8)),
+        "--none_factor=0.25",  # once
     }
     alone, _, _ = run.commands("dataset/run", 2, {**base, "members": [7, 8]}, arguments)
     assert "--model_name_or_path=b" in alone

@@ -47,9 +47,12 @@ def test_seeds_with_one_start_have_much_in_common(recipe: Path, tmp_path: Path, 
     words = ("--seeds", "1", "2", "--init_seed", "0", "--max_steps", "2", "--output_dir", tmp_path / "run")
     run_here(SCRIPT, recipe, *words)
     seeds = [tmp_path / "run" / f"seed-{seed}" for seed in (1, 2)]
-    run_here(SCRIPT, recipe, "--mean_of", *seeds, "--output_dir", tmp_path / "soup")
-    first, second = (load_file(folder / "model.safetensors")["classifier.weight"] for folder in seeds)
-    assert not first.equal(second)
+    words = ("--none_factor", "0.25", "--output_dir", tmp_path / "soup")
+    run_here(SCRIPT, recipe, "--mean_of", *seeds, *words)
+    first, second, soup = (load_file(folder / "model.safetensors") for folder in (*seeds, tmp_path / "soup/seed-42"))
+    assert not first["classifier.weight"].equal(second["classifier.weight"])
+    added = soup["classifier.bias"] - (first["classifier.bias"] + second["classifier.bias"]) / 2
+    torch.testing.assert_close(added, torch.tensor([0.25, 1, 1]).log())  # of none, positive and negative
     assert "have little in common" not in caplog.text
 
 
