@@ -31,10 +31,13 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"LOCATION1 is cheap, while LOCATION2 costs a fortune." \
 		"Does anyone know a good bakery in LOCATION2?"
 
-sentihood: install  ## fine-tune QACG-BERT on the sample corpus, then on SentiHood: make sentihood DATA_DIR=folder (or, without, downloaded)
+MEMBERS := $(foreach seed,42 43 44,outputs/sentihood_after_corpus/seed-$(seed))
+sentihood: install  ## fine-tune QACG-BERT on the sample corpus, then on SentiHood, three times, for the mean of the weights: make sentihood DATA_DIR=folder (or, without, downloaded)
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_corpus.yaml \
 		$(if $(DATA_DIR),--held_out "$(DATA_DIR)/sentihood-dev.json" "$(DATA_DIR)/sentihood-test.json")
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)")
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)") \
+		--mean_of $(MEMBERS) --seeds 42 --output_dir outputs/sentihood_mean
 
 restaurants: install  ## fine-tune a model for restaurant reviews, asked about any aspect: make restaurants DATA_DIR=folder of MAMS (or, without, downloaded)
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/restaurants.yaml \

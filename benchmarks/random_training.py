@@ -27,7 +27,7 @@ SIZE_OF = {  # by model_name_or_path
     MINILM: "minilm",
     **{f"google-bert/bert-base-{name}": "base" for name in ("uncased", "cased", "chinese")},
     "facebook/bart-base": "base",  # an encoder of this size, under a new decoder
-    "outputs/sentihood_corpus/seed-{seed}": "minilm",  # what sentihood_corpus.yaml trains
+    "outputs/sentihood_corpus/seed-42": "minilm",  # what sentihood_corpus.yaml trains
 }
 STEPS = 3
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 import absa
 
@@ -57,16 +58,26 @@ def test_quickstart_of_taggers_finds_terms_it_has_not_seen(tmp_path: Path, run_s
 
 
 @pytest.mark.parametrize("folder", ["", "a folder"])
-def test_make_sentihood_trains_its_two_recipes_on_the_data_that_is_named(repo_root: Path, folder: str):
+def test_make_sentihood_trains_its_recipes_on_the_data_that_is_named(repo_root: Path, folder: str):
     words = ["make", "--dry-run", "sentihood", f"DATA_DIR={folder}"]
     printed = subprocess.run(words, cwd=repo_root, capture_output=True, text=True, check=True).stdout
     held_out = ["--held_out", f"{folder}/sentihood-dev.json", f"{folder}/sentihood-test.json"]
     commands = [shlex.split(line) for line in printed.replace("\\\n", "").splitlines() if "run_absa.py" in line]
-    given = {"sentihood_corpus": held_out, "sentihood_after_corpus": ["--data_dir", folder]}
-    for command, (name, wanted) in zip(commands, given.items(), strict=True):
+    data, recipes = ["--data_dir", folder], repo_root / "configuration/recipes"
+    later = yaml.safe_load((recipes / "sentihood_after_corpus.yaml").read_text())
+    first = yaml.safe_load((recipes / "sentihood_corpus.yaml").read_text())
+    assert later["model_name_or_path"] == f"{first['output_dir']}/seed-{first['seeds'][0]}"
+    members = [f"{later['output_dir']}/seed-{seed}" for seed in later["seeds"]]
+    mean = ["--mean_of", *members, "--seeds", "42", "--output_dir", "outputs/sentihood_mean"]
+    given = [
+        ("sentihood_corpus", held_out, []),
+        ("sentihood_after_corpus", data, []),
+        ("sentihood_after_corpus", data, mean),
+    ]
+    for command, (name, wanted, other) in zip(commands, given, strict=True):
         assert ("HF_HUB_OFFLINE=1" in command) is bool(folder)  # without a folder the data is downloaded
         script, recipe, *options = command[command.index("examples/run_absa.py") :]
         assert (repo_root / script).is_file()
         assert (repo_root / recipe).is_file()
         assert Path(recipe).stem == name
-        assert options == (wanted if folder else [])
+        assert options == (wanted if folder else []) + other

@@ -135,10 +135,10 @@ def test_the_recipe_with_r_drop_is_one_of_the_study(repo_root: Path):
 
 
 def test_the_recipes_of_what_the_levers_chose_are_the_study_s(repo_root: Path):
-    label = "QACG-BERT, corpus first, six epochs, R-Drop"
+    label = "QACG-BERT, corpus first, six epochs, R-Drop, mean of three"
     asked = dict(grids.read_grid(grids.STUDY / "grids" / "chosen_sentihood.yaml").runs[label])
     assert (grids.run_name(asked), 42) in results.read_results(grids.STUDY)  # which the grid of the levers trained
-    first = asked.pop("first")
+    first, members = asked.pop("first"), asked.pop("members")
     # Places are the user's, and so are the files that `held_out` names.
     own = ("bf16", "seeds", "output_dir", "model_name_or_path", "held_out")
     usual = {"r_drop": False, "reset_pooler": False, "metric_for_best_model": None}
@@ -148,3 +148,4 @@ def test_the_recipes_of_what_the_levers_chose_are_the_study_s(repo_root: Path):
         assert {key: told[key] for key in told if key not in own} == {
             key: wanted[key] for key in wanted if key not in own
         }
+    assert recipe["seeds"] == members
