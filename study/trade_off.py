@@ -49,13 +49,13 @@ def contrast_at(checkpoint: Path) -> dict[str, dict[str, float]]:
     pipe, sentences = absa.load(str(checkpoint)).pipe, json.loads(SENTENCES.read_text(encoding="utf-8"))
     found, before = {}, 1.0
     for name, factor in FACTORS.items():
-        multiply_none(pipe.model, factor / before)
-        before = factor
         try:
+            multiply_none(pipe.model, factor / before)
             told = counts(ask(pipe, sentences))
         except ValueError:
             return {}
-        found[name] = {name: told[name][0] / told[name][1] for name in OF_CONTRAST}
+        before = factor
+        found[name] = {score: told[score][0] / told[score][1] for score in OF_CONTRAST}
     return found
 
 

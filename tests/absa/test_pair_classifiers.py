@@ -86,6 +86,9 @@ def test_none_is_the_last_layers(start):
         before = model(**inputs).logits
         multiply_none(model, 0.25)
         torch.testing.assert_close(model(**inputs).logits, before + torch.tensor([[np.log(0.25), 0, 0]]).float())
+    model.config.none_label = None
+    with pytest.raises(ValueError, match="none_factor is for models with a label for what a text does not speak of"):
+        multiply_none(model, 0.25)
 
 
 def test_an_encoder_that_is_not_whole(backbone: Path, start, tmp_path: Path):
