@@ -39,7 +39,7 @@ def scores_at(groups: Groups, factor: float) -> dict[str, float]:
     return {name: float(figures[name]) for name in SCORES}
 
 
-def groups_in(checkpoint: Path, split: str = "test") -> Groups:
+def groups_in(checkpoint: Path, split: str) -> Groups:
     """The answers to SentiHood's rows that training has kept."""
     return groups_of(read_rows(answers_in(checkpoint, "sentihood"), split), ASPECTS, LABELS)
 
