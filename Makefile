@@ -64,7 +64,7 @@ test-oldest: build/oldest/installed  ## run most tests with the oldest packages 
 		tests/modeling_generative_absa tests/modeling_scalar_mix tests/families.py tests/released tests/datasets_scripts \
 		tests/absa/metrics tests/absa/training/test_run.py tests/absa/training/test_going_on.py
 	@# Slow, but the one training under `accelerate launch`.
-	$(PYTEST_OLDEST) -m slow -k cpu_2_processes tests/absa/training/test_run.py
+	$(PYTEST_OLDEST) -m slow -k two_processes_have tests/absa/training/test_run.py
 
 build/oldest/installed: pyproject.toml constraints.txt tests/released/requirements-oldest.txt
 	$(PYTHON) -m venv build/oldest

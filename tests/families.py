@@ -4,7 +4,7 @@ import ast
 import importlib
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import yaml
+from accelerate import FullyShardedDataParallelPlugin
 from datasets import Dataset
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import fully_shard
 from torch.nn.functional import pad
 from transformers import (
     AutoConfig,
@@ -417,6 +421,37 @@ def test_every_parameter_gets_a_gradient(family: Family, model):
     for name, parameter in model.named_parameters():
         assert parameter.grad is not None, name
         assert name.endswith(family.unlearned) or parameter.grad.abs().max() > 0, name
+
+
+@pytest.fixture(scope="module")
+def mesh() -> Iterator[DeviceMesh]:
+    """Of this process alone."""
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    yield init_device_mesh("cpu", (1,))
+    torch.distributed.destroy_process_group()
+
+
+def test_sharded_as_accelerate_does_it_gives_the_same_gradients(model, mesh, repo_root: Path):
+    """What FSDP takes for a unit is put together for its own call, and is in pieces for whoever reads it otherwise."""
+    batch = make_batch(model)
+    expected = model(**batch).loss
+    expected.backward()
+    gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+    model.zero_grad()
+    launch = yaml.safe_load((repo_root / "configuration" / "accelerate" / "fsdp.yaml").read_text())["fsdp_config"]
+    named = launch.get("fsdp_transformer_layer_cls_to_wrap")
+    plugin = FullyShardedDataParallelPlugin(
+        fsdp_version=2, auto_wrap_policy=launch["fsdp_auto_wrap_policy"], transformer_cls_names_to_wrap=named
+    )
+    plugin.set_auto_wrap_policy(model)  # refuses names of layers that the model has not
+    units = [part for part in model.modules() if type(part).__name__ in plugin.transformer_cls_names_to_wrap]
+    for unit in [*units, model]:
+        fully_shard(unit, mesh=mesh)
+    loss = model(**batch).loss
+    loss.backward()
+    torch.testing.assert_close(loss, expected)
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(parameter.grad.full_tensor(), gradients[name], msg=lambda m, n=name: f"{n}: {m}")
 
 
 def test_answers_are_opinions(family: Family, model, tokenizer, tmp_path: Path):

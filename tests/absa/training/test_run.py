@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-import yaml
+from accelerate import FullyShardedDataParallelPlugin
+from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -19,7 +20,7 @@ from absa import calibration
 from absa.metrics.sentihood import sentihood_scores
 from absa.training import run, sampling
 from absa.training import trainer as trainers
-from absa.training.arguments import ModelArguments
+from absa.training.arguments import ABSATrainingArguments, ModelArguments
 from modeling_qacg_bert import AspectSentimentPipeline, Contexts, encode
 
 SCRIPT = "examples/run_absa.py"
@@ -200,19 +201,16 @@ def run_of_one_process(tmp_path_factory, recipe: Path, run_script) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("launch_file", ["cpu_2_processes", "fsdp"])
 def test_two_processes_have_the_loss_curve_of_one(
-    tmp_path: Path, run_of_one_process: Path, recipe: Path, run_script, repo_root: Path, launch_file: str
+    tmp_path: Path, run_of_one_process: Path, recipe: Path, run_script, repo_root: Path
 ):
     """Same rows in the same global batches of 8; what differs is the order of float32 sums, so 1e-4 of the loss.
 
     The 96 rows are a multiple of 8: of others, several processes repeat some to fill the last batch.
     """
-    launch = yaml.safe_load((repo_root / "configuration" / "accelerate" / f"{launch_file}.yaml").read_text())
-    (tmp_path / "launch.yaml").write_text(yaml.safe_dump({**launch, "num_processes": 2, "use_cpu": True}))
     launcher = (sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch")
     run_script(
-        *("--config_file", tmp_path / "launch.yaml"),
+        *("--config_file", repo_root / "configuration" / "accelerate" / "cpu_2_processes.yaml"),
         *(SCRIPT, recipe, "--output_dir", tmp_path / "two", "--per_device_train_batch_size", "4", *NO_DROPOUT),
         launcher=launcher,
     )
@@ -333,3 +331,21 @@ def test_resumed_order_knows_its_epoch_behind_the_wrappers_of_a_distributed_run(
     trainer = SimpleNamespace(order=sampling.TrainingOrder([5] * 8, None, 4, True, seed=1))
     trainers.EpochOfTheOrder(trainer).on_epoch_begin(None, SimpleNamespace(epoch=3.5), None)
     assert trainer.order.epoch == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"none_factor": 0.5}, "none_factor needs a whole model, which FSDP gives no process"),
+        ({"predict_with_generate": True}, "no generator is trained under FSDP, which cannot generate"),
+    ],
+)
+def test_what_fsdp_cannot_do_is_refused(tmp_path: Path, tiny_bert: Path, monkeypatch, options: dict, message: str):
+    plugin = FullyShardedDataParallelPlugin(fsdp_version=2)
+    monkeypatch.setattr(AcceleratorState, "fsdp_plugin", plugin, raising=False)  # Accelerate has none on a CPU
+    arguments = ABSATrainingArguments(
+        tmp_path, use_cpu=True, report_to="none", eval_strategy="no", load_best_model_at_end=False, **options
+    )
+    model = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
+    with pytest.raises(ValueError, match=message):
+        trainers.ABSATrainer(model=model, args=arguments)
