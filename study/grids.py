@@ -12,7 +12,7 @@ STUDY = Path(__file__).resolve().parent
 GRIDS = sorted((STUDY / "grids").glob("*.yaml"))
 BUDGET = yaml.safe_load((STUDY / "budget.yaml").read_text(encoding="utf-8"))
 LONGEST_NAME = 250  # bytes; file systems take 255
-USUAL = {**BUDGET, "symmetric_targets": False}
+USUAL = {**BUDGET, "symmetric_targets": False, "r_drop": False}
 UNNAMED = ("dataset", "model_type", "oracle")  # the first two are in the name anyhow, the last changes no answer
 
 

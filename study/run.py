@@ -16,8 +16,9 @@ A run with `members` is trained with each of these seeds, all from what its own 
 their weights.
 
 A run with `first` is trained on other data before, by `run_absa.py` too, and one with a `first` inside of it on
-other data before that. Of a mixture `--data_dirs` names the folders of its entries by their names. `held_out` names
-files in these folders, by data set.
+other data before that; runs with the same first training share it. When all runs are done, what they started from and
+what they are the mean of is removed. Of a mixture `--data_dirs` names the folders of its entries by their names.
+`held_out` names files in these folders, by data set.
 """
 
 import json
@@ -31,6 +32,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from threading import Semaphore
+from typing import NamedTuple
+
+from filelock import FileLock
 
 from absa.commands import parse
 from absa.training.arguments import recipe_words
@@ -39,7 +44,9 @@ from grids import STUDY, read_grid, run_name
 from results import NOT_SAVED, add_result, read_results
 
 ROOT = STUDY.parent
-START = "start"  # folder of a run's, with what it starts from where that is trained for it
+TRAIN, DENOISE = ["examples/run_absa.py"], ["examples/denoise.py"]
+OF_THE_STUDY = ("control", "denoising", "first", "members", "none_factor")  # what a run says of its steps
+START = "start"  # folder of a run's, with what it starts from where that is denoised
 MEMBERS = "members-{seed}"  # folder of a run's, with what a seed's model is the mean of
 SPLITS = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
 
@@ -59,11 +66,12 @@ class StudyArguments:
     )
     seeds: list[int] | None = field(default=None, metadata={"help": "Only these (default: all of the grid)."})
     runs: list[str] | None = field(default=None, metadata={"help": "Only these rows of the tables (default: all)."})
-    jobs: int = field(default=1, metadata={"help": "Runs at a time; they share the cores."})
+    jobs: int = field(default=1, metadata={"help": "Trainings at a time; they share the cores."})
     output_dir: Path = field(default=Path("outputs/study"), metadata={"help": "Checkpoints and probabilities."})
     results_dir: Path = field(default=STUDY, metadata={"help": "Folder of results.jsonl."})
 
     def __post_init__(self):
+        self.processes = Semaphore(self.jobs)  # which the steps of all runs share
         if wrong := [folder for folder in self.data_dirs if "=" not in folder]:
             raise ValueError(f"data_dirs={wrong[0]}: give NAME=FOLDER, such as sentihood={wrong[0]}")
         if wrong := [file for file in self.texts if "=" not in file]:
@@ -101,45 +109,71 @@ def wanted(arguments: StudyArguments) -> dict[tuple[str, int], Mapping]:
     return {key: run for key, run in asked.items() if key not in trained}
 
 
-def commands(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[str]]:
-    """What trains a run, one after the other; the errors of `texts_of` come through."""
-    words = dict(run)
-    control, denoising, first, members, none_factor = (
-        words.pop(step, None) for step in ("control", "denoising", "first", "members", "none_factor")
-    )
-    data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
-    words |= {"seeds": [seed], "output_dir": arguments.output_dir / name, "disable_tqdm": True}
-    if "teachers" in words:
-        words["teachers"] = [arguments.output_dir / folder for folder in words["teachers"]]
-    scripts, start = [], words["output_dir"] / START
-    place = start
+class Step(NamedTuple):
+    """A command of a run, in whose folder it leaves what it makes of a seed."""
+
+    folder: Path
+    seed: int
+    words: list[str]
+
+
+def starts_of(run: Mapping) -> list[dict]:
+    """The trainings on other data before a run, its own start before that one's: the run's arguments, but what each
+    `first` changes."""
+    own = {name: value for name, value in run.items() if name not in OF_THE_STUDY}
+    starts, first = [], run.get("first")
     while first is not None:
-        told = {**words, **first, "output_dir": place}
-        first, place = told.pop("first", None), place / START
-        if first is not None:
-            told["model_name_or_path"] = place / "seed-{seed}"
-        scripts.insert(0, (["examples/run_absa.py"], {**told, **folders_of(told, data_dirs)}))
-    words |= folders_of(words, data_dirs)
-    if denoising is not None:
+        starts.append({**own, **first})
+        first = first.get("first")
+    return starts
+
+
+def start_folders(run: Mapping, arguments: StudyArguments) -> list[Path]:
+    """Where each of `starts_of` is, for all runs that have it."""
+    return [arguments.output_dir / run_name(start) for start in starts_of(run)]
+
+
+def trainings(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[Step]]:
+    """What trains a run, one stage after the other; the steps of a stage can be taken at once.
+
+    Raises:
+        ValueError: as `StudyArguments.texts_of` and `folders_of`.
+    """
+    data_dirs = dict(folder.split("=", 1) for folder in arguments.data_dirs)
+
+    def step(script: Sequence[str], asked: Mapping, folder: Path, seed: int = seed, **changes) -> Step:
+        told = {argument: value for argument, value in asked.items() if argument not in OF_THE_STUDY}
+        if "teachers" in told:
+            told["teachers"] = [arguments.output_dir / teacher for teacher in told["teachers"]]
+        told |= {"seeds": [seed], "output_dir": folder, "disable_tqdm": True, **folders_of(told, data_dirs), **changes}
+        command = [sys.executable, str(ROOT / script[0]), *script[1:]]
+        return Step(folder, seed, [*command, *recipe_words(without_one_dataset(told))])
+
+    stages, start, folder = [], {}, arguments.output_dir / name
+    for before, place in reversed(list(zip(starts_of(run), start_folders(run, arguments), strict=True))):
+        stages.append([step(TRAIN, before, place, **start)])
+        start = {"model_name_or_path": place / "seed-{seed}"}
+    if "denoising" in run:
         texts = arguments.texts_of(name, run["data_config"])
-        scripts.append((["examples/denoise.py"], {**words, **denoising, "texts": texts, "output_dir": start}))
-    if scripts:
-        words["model_name_or_path"] = start / "seed-{seed}"
-    if members:
-        told = {**words, "seeds": members, "output_dir": words["output_dir"] / MEMBERS.format(seed=seed)}
-        if scripts:
-            told["model_name_or_path"] = start / f"seed-{seed}"
-        scripts.append((["examples/run_absa.py"], told))
-        words["mean_of"] = [words["output_dir"] / MEMBERS / f"seed-{member}" for member in members]
-    words |= {"none_factor": none_factor}  # which is neither the start's nor the members'
-    scripts.append((["examples/run_absa.py"] if control is None else ["study/controls.py", control], words))
-    told = [
-        [sys.executable, str(ROOT / script), *rest, *recipe_words(without_one_dataset(words))]
-        for (script, *rest), words in scripts
-    ]
-    if words["dataset"] == "sentihood" and control not in NOT_SAVED:
-        told.append([sys.executable, str(STUDY / "contrast.py"), str(words["output_dir"] / f"seed-{seed}")])
-    return told
+        stages.append([step(DENOISE, {**run, **run["denoising"]}, folder / START, texts=texts)])
+        start = {"model_name_or_path": folder / START / "seed-{seed}"}
+    if members := run.get("members"):
+        of_this_seed = {argument: str(path).format(seed=seed) for argument, path in start.items()}
+        place = folder / MEMBERS.format(seed=seed)
+        stages.append([step(TRAIN, run, place, member, **of_this_seed) for member in members])
+        start["mean_of"] = [folder / MEMBERS / f"seed-{member}" for member in members]
+    last = ["study/controls.py", run["control"]] if "control" in run else TRAIN
+    stages.append([step(last, run, folder, **start, none_factor=run.get("none_factor"))])  # no start's, no member's
+    return stages
+
+
+def stages_of(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[Step]]:
+    """`trainings`, and what else is asked of a run's model."""
+    folder, stages = arguments.output_dir / name, trainings(name, seed, run, arguments)
+    if run["dataset"] == "sentihood" and run.get("control") not in NOT_SAVED:
+        words = [sys.executable, str(STUDY / "contrast.py"), str(folder / f"seed-{seed}")]
+        stages.append([Step(folder, seed, words)])
+    return stages
 
 
 def without_one_dataset(words: Mapping) -> Mapping:
@@ -170,35 +204,50 @@ def folders_of(words: Mapping, data_dirs: Mapping[str, str]) -> dict:
 
 
 def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
-    """Trains a run and keeps its results; what the run prints is kept beside its checkpoints, but not the weights
-    that it starts from, or is the mean of, where they were trained for it.
+    """Trains a run and keeps its results; what its steps print is kept beside what they make.
 
     Raises:
-        ChildProcessError: if the training fails.
+        ChildProcessError: if a step fails.
     """
-    folder = arguments.output_dir / name
-    folder.mkdir(parents=True, exist_ok=True)
     environment = {
         "OMP_NUM_THREADS": str(max(1, os.cpu_count() // arguments.jobs)),
         "TOKENIZERS_PARALLELISM": "false",
         "THP_MEM_ALLOC_ENABLE": "1",  # a seventh less time on a CPU: gradients of embeddings are big allocations
         **os.environ,
     }
-    log, trained_by = folder / f"seed-{seed}.log", commit()  # which may be another when the run is done
-    with log.open("a", encoding="utf-8") as output:
-        for words in commands(name, seed, run, arguments):
-            finished = subprocess.run(words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False)
-            if finished.returncode:
-                raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
-    for place in (f"**/{START}/seed-{seed}", f"{MEMBERS.format(seed=seed)}/*"):
-        for weights in folder.glob(f"{place}/*.safetensors"):
-            weights.unlink()
-    add_result(arguments.results_dir, result_of(run, seed, folder, trained_by))
+    trained_by = commit()  # which may be another when the run is done
+
+    def take(step: Step):
+        step.folder.mkdir(parents=True, exist_ok=True)
+        log = step.folder / f"seed-{step.seed}.log"
+        # Of runs that start from the same training one makes it, while the others wait.
+        with FileLock(f"{log}.lock"), arguments.processes, log.open("a", encoding="utf-8") as output:
+            finished = subprocess.run(
+                step.words, stdout=output, stderr=subprocess.STDOUT, env=environment, check=False
+            )
+        if finished.returncode:
+            raise ChildProcessError(f"{name} seed {seed} failed: see {log}")
+
+    for stage in stages_of(name, seed, run, arguments):
+        with ThreadPoolExecutor(len(stage)) as pool:
+            list(pool.map(take, stage))
+    add_result(arguments.results_dir, result_of(run, seed, arguments, trained_by))
     print(f"{name} seed {seed} is done", flush=True)
 
 
-def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> dict:
+def forget(name: str, seed: int, run: Mapping, arguments: StudyArguments):
+    """Removes what a run started from, or is the mean of, where it was trained for it: weights take room."""
+    folder = arguments.output_dir / name
+    for place in (f"{START}/seed-{seed}", f"{MEMBERS.format(seed=seed)}/*"):
+        for weights in folder.glob(f"{place}/*.safetensors"):
+            weights.unlink()
+    for place in start_folders(run, arguments):  # whole: a run may start from it later, for which it is made anew
+        shutil.rmtree(place / f"seed-{seed}", ignore_errors=True)
+
+
+def result_of(run: Mapping, seed: int, arguments: StudyArguments, trained_by: str | None) -> dict:
     """What is kept of a run: its scores, without intervals, and how it came to them."""
+    folder = arguments.output_dir / run_name(run)
     result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
     started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
     contrast = folder / f"seed-{seed}" / FOUND
@@ -223,7 +272,7 @@ def result_of(run: Mapping, seed: int, folder: Path, trained_by: str | None) -> 
         "oracle": result.get("oracle"),
         **({"contrast": json.loads(contrast.read_text(encoding="utf-8"))} if contrast.is_file() else {}),
         **({"denoising": denoising_of(folder / START, seed)} if "denoising" in run else {}),
-        **({"first": before(run, seed, folder)} if "first" in run else {}),
+        **({"first": before(run, seed, arguments)} if "first" in run else {}),
     }
 
 
@@ -233,11 +282,10 @@ def seconds_of(parts: Mapping[str, Mapping]) -> float | None:
     return None if None in times else sum(times)
 
 
-def before(run: Mapping, seed: int, folder: Path) -> list[dict]:
+def before(run: Mapping, seed: int, arguments: StudyArguments) -> list[dict]:
     """What is kept of the trainings on other data that a run starts from, its own start before that one's."""
     found = []
-    while run := run.get("first"):
-        folder = folder / START
+    for folder in start_folders(run, arguments):
         result = json.loads((folder / f"seed-{seed}" / "results.json").read_text(encoding="utf-8"))
         started = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
         seconds = seconds_of(result["training"])
@@ -318,12 +366,14 @@ def train_all(runs: Mapping[tuple[str, int], Mapping], arguments: StudyArguments
             list(pool.map(attempt, [key for key, run in runs.items() if ("teachers" in run) is are_taught]))
     if failed:
         raise ChildProcessError(f"{len(failed)} of {len(runs)} runs failed:\n" + "\n".join(failed))
+    for (name, seed), run in runs.items():
+        forget(name, seed, run, arguments)
 
 
 def main(arguments: StudyArguments):
     runs = wanted(arguments)
     for (name, seed), run in runs.items():
-        commands(name, seed, run, arguments)  # for its errors, before hours of training
+        stages_of(name, seed, run, arguments)  # for its errors, before hours of training
     check_teachers(runs, arguments)
     print(f"{len(runs)} runs to train")
     train_all(runs, arguments)

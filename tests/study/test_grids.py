@@ -31,27 +31,15 @@ def test_every_run_of_every_grid_can_be_started():
             folders[name], started = arguments, dict(arguments)
             for name in ("control", "members"):
                 started.pop(name, None)
-            first = started.pop("first", None)
-            while first:
-                step = {**started, **first}
-                first = step.pop("first", None)
-                arguments_of.parse_arguments(arguments_of.recipe_words(run.without_one_dataset(step)))
+            for start in run.starts_of(started):
+                start.pop("first", None)
+                arguments_of.parse_arguments(arguments_of.recipe_words(run.without_one_dataset(start)))
+            started.pop("first", None)
             denoised = {**started, **started.pop("denoising", {})}
             denoised.pop("denoising", None)
             arguments_of.parse_all(arguments_of.recipe_words(run.without_one_dataset(denoised)), DenoisingArguments)
             arguments_of.parse_arguments(arguments_of.recipe_words(run.without_one_dataset(started)))
     assert len(folders) > 20
-
-
-def steps_before(arguments: dict) -> list[dict]:
-    """The arguments of the trainings that a run starts from."""
-    of_the_study = ("control", "denoising", "members")
-    steps, own = [], {name: value for name, value in arguments.items() if name not in of_the_study}
-    first = own.pop("first", None)
-    while first:
-        steps.append({**own, **first})
-        first = steps[-1].pop("first", None)
-    return steps
 
 
 @pytest.mark.slow
@@ -67,7 +55,8 @@ def test_no_training_before_has_seen_what_a_run_is_measured_on(grid: str, shared
 
     pairs = {}  # the data of a run and that of a training before, of which several runs have the same
     for arguments in grids.read_grid(grids.STUDY / f"grids/{grid}.yaml").runs.values():
-        for step in steps_before(arguments):
+        for step in run.starts_of(arguments):
+            step.pop("first", None)
             own = data_of({name: value for name, value in arguments.items() if name not in ("first", "members")})
             pair = own, data_of(step)
             pairs[repr(pair)] = pair
@@ -117,7 +106,8 @@ def test_a_run_that_another_teaches(tmp_path: Path):
     grid = grids.read_grid(file)
     assert grid.runs["b"]["teachers"] == ["sentihood/qacg_bert/seed-1", "sentihood/qacg_bert/seed-2"]
     arguments = run.StudyArguments([file], output_dir=Path("out"))
-    words, asked = run.commands(grids.run_name(grid.runs["b"]), 2, grid.runs["b"], arguments)
+    stages = run.stages_of(grids.run_name(grid.runs["b"]), 2, grid.runs["b"], arguments)
+    words, asked = (step.words for (step,) in stages)
     place = words.index("--teachers")
     assert asked[1:] == [str(grids.STUDY / "contrast.py"), f"out/{grids.run_name(grid.runs['b'])}/seed-2"]
     assert words[place + 1 : place + 3] == [f"out/sentihood/qacg_bert/seed-{seed}" for seed in (1, 2)]

@@ -76,7 +76,12 @@ def test_train_compare_report(grid_file: Path, tiny_sentihood: Path, tmp_path: P
 
 def test_a_run_that_fails_is_named_with_its_log_and_leaves_no_line(grid_file: Path, tmp_path: Path, monkeypatch):
     failing = [sys.executable, "-c", "raise SystemExit('no weights')"]
-    monkeypatch.setattr(run, "commands", lambda *arguments: [failing, [sys.executable, "-c", "print('not reached')"]])
+    later = [sys.executable, "-c", "print('not reached')"]
+
+    def stages_of(name: str, seed: int, run_: dict, arguments: run.StudyArguments) -> list[list[run.Step]]:
+        return [[run.Step(arguments.output_dir / name, seed, words)] for words in (failing, later)]
+
+    monkeypatch.setattr(run, "stages_of", stages_of)
     with pytest.raises(ChildProcessError, match=r"sentihood/bert.* seed 1 failed: see .*seed-1\.log"):
         run.main(run.StudyArguments([grid_file], output_dir=tmp_path / "runs", results_dir=tmp_path))
     logs = (tmp_path / "runs").glob("**/*.log")
@@ -127,11 +132,15 @@ def denoising_file(tmp_path_factory, tiny_bert: Path) -> Path:
     return file
 
 
+def words_of(stages: list[list[run.Step]]) -> list[list[str]]:
+    return [step.words for stage in stages for step in stage]
+
+
 def test_a_run_with_denoising_has_two_steps(denoising_file: Path):
     (grid_run,) = grids.read_grid(denoising_file).runs.values()
     texts = ["14res=a=b.xml", "14lap=c.xml", "14res=d.txt"]
     arguments = run.StudyArguments([denoising_file], texts=texts, output_dir=Path("out"))
-    first, second = run.commands("dataset/run", 2, grid_run, arguments)
+    first, second = words_of(run.stages_of("dataset/run", 2, grid_run, arguments))
     assert [Path(words[1]).name for words in (first, second)] == ["denoise.py", "run_absa.py"]
     start = Path("out/dataset/run/start")
     assert set(first) - set(second) == {
@@ -152,80 +161,93 @@ def test_a_run_on_other_data_first_and_a_mixture(tmp_path: Path):
     grid_run = {**base, "num_train_epochs": 6, "metric_for_best_model": "macro_f1", "first": first}
     folders = ["sentihood=SH", "terms=M", "semeval2014=S4"]
     arguments = run.StudyArguments([tmp_path / "x.yaml"], data_dirs=folders, output_dir=Path("out"))
-    before, after, contrast = run.commands("dataset/run", 2, grid_run, arguments)
-    start = Path("out/dataset/run/start")
+    before, after, contrast = words_of(run.stages_of("dataset/run", 2, grid_run, arguments))
+    (start,) = run.start_folders(grid_run, arguments)
+    assert start == Path("out", grids.run_name({**base, **first}))
     assert set(before) - set(after) == {
         *("--num_train_epochs=2", f"--output_dir={start}", "--model_name_or_path=b"),
         *(f"--mixture={json.dumps(entries)}", f"--data_dirs={json.dumps({'terms': 'M', 'semeval2014': 'S4'})}"),
     }
     assert set(after) - set(before) == {
-        *("--num_train_epochs=6", f"--output_dir={start.parent}", f"--model_name_or_path={start / 'seed-{seed}'}"),
+        *("--num_train_epochs=6", "--output_dir=out/dataset/run", f"--model_name_or_path={start / 'seed-{seed}'}"),
         *("--data_dir=SH", "--dataset=sentihood", "--metric_for_best_model=macro_f1"),
     }
     chain = {**grid_run, "first": {**first, "first": {"num_train_epochs": 9}}}
-    earliest, *later = run.commands("dataset/run", 2, chain, arguments)
-    assert later[0] == [word.replace("path=b", f"path={start / 'start' / 'seed-{seed}'}") for word in before]
-    assert later[1:] == [after, contrast]
-    assert {"--num_train_epochs=9", "--data_dir=SH", f"--output_dir={start / 'start'}"} < set(earliest)
+    earliest, *later = words_of(run.stages_of("dataset/run", 2, chain, arguments))
+    middle, start_of_start = run.start_folders(chain, arguments)
+    moved = {f"--output_dir={start}": f"--output_dir={middle}"}
+    moved["--model_name_or_path=b"] = f"--model_name_or_path={start_of_start / 'seed-{seed}'}"
+    assert later[0] == [moved.get(word, word) for word in before]
+    assert later[1:] == [[word.replace(f"{start}/", f"{middle}/") for word in after], contrast]
+    assert {"--num_train_epochs=9", "--data_dir=SH", f"--output_dir={start_of_start}"} < set(earliest)
     held_out = {"semeval2014": ["dev.xml", "test.xml"]}
-    before, after, _ = run.commands(
-        "dataset/run", 2, {**grid_run, "first": {**first, "held_out": held_out}}, arguments
+    before, after, _ = words_of(
+        run.stages_of("dataset/run", 2, {**grid_run, "first": {**first, "held_out": held_out}}, arguments)
     )
     place = before.index("--held_out")
     assert before[place + 1 : place + 3] == ["S4/dev.xml", "S4/test.xml"]
     assert "--held_out" not in after
     with pytest.raises(ValueError, match="held_out has files of mams: give their folder, --data_dirs mams=DIR"):
-        run.commands("dataset/run", 2, {**grid_run, "held_out": {"mams": ["test.xml"]}}, arguments)
+        run.stages_of("dataset/run", 2, {**grid_run, "held_out": {"mams": ["test.xml"]}}, arguments)
     scores = {"sentihood_f1": 0.5, "sentihood_f1_low": 0.4, "corpus_f1": 0.1, "mean": 0.3}
     assert run.own_scores({**base, "mixture": entries}, scores) == {"f1": 0.5}
     assert run.own_scores(base, {"f1": 0.5, "f1_low": 0.4}) == {"f1": 0.5}
-    folder = tmp_path
-    for digest, times in (("near", [60.0, 30.0]), ("far", [50.0, None])):  # two models, then one that was stopped
-        (folder / "start" / "seed-2").mkdir(parents=True)
+    arguments.output_dir = tmp_path
+    times_of = (("near", [60.0, 30.0]), ("far", [50.0, None]))  # two models, then one that was stopped
+    for folder, (digest, times) in zip(run.start_folders(chain, arguments), times_of, strict=True):
+        (folder / "seed-2").mkdir(parents=True)
         training = {str(number): {"train_runtime_s": seconds} for number, seconds in enumerate(times)}
-        (folder / "start" / "seed-2" / "results.json").write_text(json.dumps({"training": training}))
-        (folder / "start" / "arguments.json").write_text(json.dumps({"data_sha256": digest}))
-        folder = folder / "start"
+        (folder / "seed-2" / "results.json").write_text(json.dumps({"training": training}))
+        (folder / "arguments.json").write_text(json.dumps({"data_sha256": digest}))
     expected = [{"data_sha256": "near", "train_runtime_s": 90.0}, {"data_sha256": "far", "train_runtime_s": None}]
-    assert run.before(chain, 2, tmp_path) == expected
+    assert run.before(chain, 2, arguments) == expected
 
 
 def test_a_run_that_is_the_mean_of_members(tmp_path: Path):
     base = {"dataset": "sentihood", "model_type": "bert", "model_name_or_path": "b", "num_train_epochs": 6}
     grid_run = {**base, "first": {"num_train_epochs": 2}, "members": [7, 8], "none_factor": 0.25}
     arguments, folder = run.StudyArguments([tmp_path / "x.yaml"], output_dir=Path("out")), Path("out/dataset/run")
-    before, members, mean, _ = run.commands("dataset/run", 2, grid_run, arguments)
-    assert before == run.commands("dataset/run", 2, {**base, "first": {"num_train_epochs": 2}}, arguments)[0]
-    assert set(members) - set(mean) == {
-        *("7", "8", f"--output_dir={folder / 'members-2'}", f"--model_name_or_path={folder / 'start' / 'seed-2'}"),
-    }
-    assert set(mean) - set(members) == {
-        *("2", f"--output_dir={folder}", f"--model_name_or_path={folder / 'start' / 'seed-{seed}'}", "--mean_of"),
+    before, members, (mean,), _ = run.stages_of("dataset/run", 2, grid_run, arguments)
+    alone = {**base, "first": {"num_train_epochs": 2}}
+    assert before == run.stages_of("dataset/other", 2, alone, arguments)[0], "shared with the run of one seed"
+    (start,) = run.start_folders(grid_run, arguments)
+    for number, member in enumerate(members, start=7):
+        assert (member.folder, member.seed) == (folder / "members-2", number)
+        assert set(member.words) - set(mean.words) == {
+            *(str(number), f"--output_dir={folder / 'members-2'}", f"--model_name_or_path={start / 'seed-2'}"),
+        }
+    assert set(mean.words) - set(members[0].words) == {
+        *("2", f"--output_dir={folder}", f"--model_name_or_path={start / 'seed-{seed}'}", "--mean_of"),
         *(str(folder / "members-{seed}" / f"seed-{member}") for member in (7, 8)),
         "--none_factor=0.25",  # once
     }
-    alone, _, _ = run.commands("dataset/run", 2, {**base, "members": [7, 8]}, arguments)
-    assert "--model_name_or_path=b" in alone
+    members, *_ = run.stages_of("dataset/run", 2, {**base, "members": [7, 8]}, arguments)
+    assert all("--model_name_or_path=b" in member.words for member in members)
 
 
 @pytest.mark.slow
-def test_members_are_trained_and_their_mean_is_scored(grid_file: Path, tiny_sentihood: Path, tmp_path: Path):
+def test_members_are_trained_from_one_start_that_another_run_shares(
+    grid_file: Path, tiny_sentihood: Path, tmp_path: Path
+):
     grid = yaml.safe_load(grid_file.read_text())
     (label, own), *_ = grid["runs"].items()
+    own |= {"init_seed": 0, "first": {"learning_rate": 1.0e-3}}
+    runs = {label: {**own, "members": [5, 6]}, "one": own}
     file = tmp_path / "members.yaml"
-    file.write_text(
-        yaml.safe_dump({**grid, "runs": {label: {**own, "members": [5, 6], "init_seed": 0}}, "paired": {}})
-    )
+    file.write_text(yaml.safe_dump({**grid, "runs": runs, "paired": {}}))
     places = {"output_dir": tmp_path / "runs", "results_dir": tmp_path, "data_dirs": [f"sentihood={tiny_sentihood}"]}
-    run.main(run.StudyArguments([file], seeds=[1], **places))
-    (((name, _), line),) = results.read_results(tmp_path).items()
+    run.main(run.StudyArguments([file], seeds=[1], jobs=2, **places))
+    lines = {"members" in line["arguments"]: line for line in results.read_results(tmp_path).values()}
+    line, name = lines[True], grids.run_name(lines[True]["arguments"])
     assert list(line["curve"]) == list(line["best_step"]) == ["model", "seed 5", "seed 6"]
     assert [len(curve) > 0 for curve in line["curve"].values()] == [False, True, True]
     folders = [tmp_path / "runs" / name / "members-1" / f"seed-{member}" for member in (5, 6)]
     trained = [json.loads((folder / "results.json").read_text())["training"]["model"] for folder in folders]
     assert line["train_runtime_s"] == sum(one["train_runtime_s"] for one in trained)
+    assert line["first"] == lines[False]["first"], "one training, by its time"
     assert not list(tmp_path.glob("runs/**/members-1/**/*.safetensors"))
-    assert (tmp_path / "runs" / name / "seed-1" / "model.safetensors").is_file()
+    kept = sorted(file.parent.parent for file in tmp_path.glob("runs/**/seed-1/model.safetensors"))
+    assert kept == sorted(tmp_path / "runs" / grids.run_name(one["arguments"]) for one in lines.values())
 
 
 def test_texts_of_another_domain_are_none(denoising_file: Path, tmp_path: Path):
@@ -243,9 +265,9 @@ def test_denoising_is_done_once_and_its_figures_are_kept(
     (tmp_path / "texts.txt").write_text("the price was dear and the location dull\n")
     places = {"output_dir": tmp_path / "runs", "results_dir": tmp_path, "data_dirs": [f"aste_v2={tiny_aste}"]}
     arguments = run.StudyArguments([denoising_file], texts=[f"14res={tmp_path / 'texts.txt'}"], **places)
-    commands, broken = run.commands, [sys.executable, "-c", "raise SystemExit('killed')"]
+    stages_of, broken = run.stages_of, [sys.executable, "-c", "raise SystemExit('killed')"]
     with monkeypatch.context() as patch:
-        patch.setattr(run, "commands", lambda *asked: [commands(*asked)[0], broken])
+        patch.setattr(run, "stages_of", lambda *asked: [stages_of(*asked)[0], [run.Step(tmp_path, 1, broken)]])
         with pytest.raises(ChildProcessError, match="seed 1 failed"):
             run.main(arguments)
     grid = grids.read_grid(denoising_file)
