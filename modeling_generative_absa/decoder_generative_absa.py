@@ -162,7 +162,6 @@ def small_decoder(config: PointerABSAConfig, attn_implementation: str) -> BartDe
         attn_implementation=attn_implementation,
     )
     decoder.embed_tokens = None
-    decoder._no_split_modules.discard("BartEncoderLayer")  # FSDP refuses the name of a layer that is not there
     return decoder
 
 

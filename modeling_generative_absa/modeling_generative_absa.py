@@ -71,9 +71,6 @@ class PointerABSAModel(PointerPreTrainedModel):
         if config.has_small_decoder:
             self.decoder = small_decoder(config, self.backbone.config._attn_implementation)
         self.post_init()
-        # `encode` looks words up outside of what holds their table, so that FSDP must not shard that on its own.
-        table = self.backbone.get_input_embeddings()
-        self._no_split_modules -= {type(one).__name__ for one in self.backbone.modules() if table in one.children()}
 
     def _encoder(self) -> PreTrainedModel:
         return self.backbone if self.config.has_small_decoder else self.backbone.get_encoder()

@@ -16,9 +16,9 @@ A run with `members` is trained with each of these seeds, all from what its own 
 their weights.
 
 A run with `first` is trained on other data before, by `run_absa.py` too, and one with a `first` inside of it on
-other data before that; runs with the same first training share it. When all runs are done, what they started from and
-what they are the mean of is removed. Of a mixture `--data_dirs` names the folders of its entries by their names.
-`held_out` names files in these folders, by data set.
+other data before that; runs with the same first training share it, in `OUTPUT_DIR/starts`, which may be removed when
+all are done. Of a mixture `--data_dirs` names the folders of its entries by their names. `held_out` names files in
+these folders, by data set.
 """
 
 import json
@@ -46,6 +46,7 @@ from results import NOT_SAVED, add_result, read_results
 ROOT = STUDY.parent
 TRAIN, DENOISE = ["examples/run_absa.py"], ["examples/denoise.py"]
 OF_THE_STUDY = ("control", "denoising", "first", "members", "none_factor")  # what a run says of its steps
+STARTS = "starts"  # folder of the trainings on other data that runs start from
 START = "start"  # folder of a run's, with what it starts from where that is denoised
 MEMBERS = "members-{seed}"  # folder of a run's, with what a seed's model is the mean of
 SPLITS = {"eval": "validation", "test": "test"}  # how the Trainer's log and `ScoreTestSplit` call the splits
@@ -129,8 +130,12 @@ def starts_of(run: Mapping) -> list[dict]:
 
 
 def start_folders(run: Mapping, arguments: StudyArguments) -> list[Path]:
-    """Where each of `starts_of` is, for all runs that have it."""
-    return [arguments.output_dir / run_name(start) for start in starts_of(run)]
+    """Where each of `starts_of` is, for all runs that have it and start it in the same way."""
+    folders, before = [], {}
+    for start in reversed(starts_of(run)):
+        folders.insert(0, arguments.output_dir / STARTS / run_name(start | before))
+        before = {"first": folders[0].name}
+    return folders
 
 
 def trainings(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[Step]]:
@@ -163,7 +168,9 @@ def trainings(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> 
         stages.append([step(TRAIN, run, place, member, **of_this_seed) for member in members])
         start["mean_of"] = [folder / MEMBERS / f"seed-{member}" for member in members]
     last = ["study/controls.py", run["control"]] if "control" in run else TRAIN
-    stages.append([step(last, run, folder, **start, none_factor=run.get("none_factor"))])  # no start's, no member's
+    stages.append(
+        [step(last, run, folder, **start, none_factor=run.get("none_factor"))]
+    )  # which no start or member has
     return stages
 
 
@@ -204,7 +211,8 @@ def folders_of(words: Mapping, data_dirs: Mapping[str, str]) -> dict:
 
 
 def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
-    """Trains a run and keeps its results; what its steps print is kept beside what they make.
+    """Trains a run and keeps its results; what its steps print is kept beside what they make, but not the weights that
+    are denoised for it, or that it is the mean of.
 
     Raises:
         ChildProcessError: if a step fails.
@@ -231,18 +239,11 @@ def train(name: str, seed: int, run: Mapping, arguments: StudyArguments):
     for stage in stages_of(name, seed, run, arguments):
         with ThreadPoolExecutor(len(stage)) as pool:
             list(pool.map(take, stage))
+    for place in (f"{START}/seed-{seed}", f"{MEMBERS.format(seed=seed)}/*"):
+        for weights in (arguments.output_dir / name).glob(f"{place}/*.safetensors"):
+            weights.unlink()
     add_result(arguments.results_dir, result_of(run, seed, arguments, trained_by))
     print(f"{name} seed {seed} is done", flush=True)
-
-
-def forget(name: str, seed: int, run: Mapping, arguments: StudyArguments):
-    """Removes what a run started from, or is the mean of, where it was trained for it: weights take room."""
-    folder = arguments.output_dir / name
-    for place in (f"{START}/seed-{seed}", f"{MEMBERS.format(seed=seed)}/*"):
-        for weights in folder.glob(f"{place}/*.safetensors"):
-            weights.unlink()
-    for place in start_folders(run, arguments):  # whole: a run may start from it later, for which it is made anew
-        shutil.rmtree(place / f"seed-{seed}", ignore_errors=True)
 
 
 def result_of(run: Mapping, seed: int, arguments: StudyArguments, trained_by: str | None) -> dict:
@@ -366,8 +367,6 @@ def train_all(runs: Mapping[tuple[str, int], Mapping], arguments: StudyArguments
             list(pool.map(attempt, [key for key, run in runs.items() if ("teachers" in run) is are_taught]))
     if failed:
         raise ChildProcessError(f"{len(failed)} of {len(runs)} runs failed:\n" + "\n".join(failed))
-    for (name, seed), run in runs.items():
-        forget(name, seed, run, arguments)
 
 
 def main(arguments: StudyArguments):

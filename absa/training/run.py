@@ -309,8 +309,9 @@ def each_seed(
 
     def begin():
         if state.is_main_process:
-            refuse_another_run(record, run)  # another command may have begun in the meantime
-            write_json(record, run)
+            with FileLock(record.with_name(LOCK)):  # commands for other seeds may begin at once
+                refuse_another_run(record, run)
+                write_json(record, run)
 
     for seed in arguments.seeds:
         folder = record.with_name(f"seed-{seed}")

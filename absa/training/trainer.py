@@ -130,7 +130,7 @@ class ABSATrainer(Seq2SeqTrainer):
             self.sequences.prepare(self.model)
         if self.args.none_factor is not None and self.is_fsdp_enabled:
             raise ValueError("none_factor needs a whole model, which FSDP gives no process: leave one out")
-        if self.args.predict_with_generate and self.is_fsdp_enabled:
+        if self.model.can_generate() and self.is_fsdp_enabled:
             raise ValueError("no generator is trained under FSDP, which cannot generate: launch with ddp.yaml")
         self.add_callback(EpochOfTheOrder(self))
 
