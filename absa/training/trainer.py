@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch.utils.data import SequentialSampler
-from transformers import PreTrainedModel, Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
+from transformers import GenerationMixin, PreTrainedModel, Seq2SeqTrainer, Trainer, TrainerCallback, TrainerState
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import sort_checkpoints
 
@@ -130,7 +130,7 @@ class ABSATrainer(Seq2SeqTrainer):
             self.sequences.prepare(self.model)
         if self.args.none_factor is not None and self.is_fsdp_enabled:
             raise ValueError("none_factor needs a whole model, which FSDP gives no process: leave one out")
-        if self.model.can_generate() and self.is_fsdp_enabled:
+        if isinstance(self.model, GenerationMixin) and self.is_fsdp_enabled:
             raise ValueError("no generator is trained under FSDP, which cannot generate: launch with ddp.yaml")
         self.add_callback(EpochOfTheOrder(self))
 

@@ -14,7 +14,7 @@ import torch
 from accelerate import FullyShardedDataParallelPlugin
 from accelerate.state import AcceleratorState
 from safetensors.torch import load_file
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification, AutoTokenizer, T5Config
 
 from absa import calibration
 from absa.metrics.sentihood import sentihood_scores
@@ -340,6 +340,7 @@ def test_what_fsdp_cannot_do_is_refused(tmp_path: Path, tiny_bert: Path, monkeyp
     model = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     with pytest.raises(ValueError, match="none_factor needs a whole model, which FSDP gives no process"):
         trainers.ABSATrainer(model=model, args=ABSATrainingArguments(tmp_path, none_factor=0.5, **options))
-    monkeypatch.setattr(model, "can_generate", lambda: True)
+    sizes = {"vocab_size": 20, "d_model": 8, "d_kv": 4, "d_ff": 8, "num_layers": 1, "num_heads": 2}
+    model = AutoModelForSeq2SeqLM.from_config(T5Config(**sizes))
     with pytest.raises(ValueError, match="no generator is trained under FSDP, which cannot generate"):
         trainers.ABSATrainer(model=model, args=ABSATrainingArguments(tmp_path, **options))
