@@ -168,10 +168,8 @@ def trainings(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> 
         stages.append([step(TRAIN, run, place, member, **of_this_seed) for member in members])
         start["mean_of"] = [folder / MEMBERS / f"seed-{member}" for member in members]
     last = ["study/controls.py", run["control"]] if "control" in run else TRAIN
-    stages.append(
-        [step(last, run, folder, **start, none_factor=run.get("none_factor"))]
-    )  # which no start or member has
-    return stages
+    start["none_factor"] = run.get("none_factor")  # which no start or member has
+    return [*stages, [step(last, run, folder, **start)]]
 
 
 def stages_of(name: str, seed: int, run: Mapping, arguments: StudyArguments) -> list[list[Step]]:
