@@ -249,6 +249,8 @@ def test_members_are_trained_from_one_start_that_another_run_shares(
     assert line["train_runtime_s"] == sum(one["train_runtime_s"] for one in trained)
     assert line["first"] == lines[False]["first"], "one training, by its time"
     assert not list(tmp_path.glob("runs/**/members-1/**/*.safetensors"))
+    for one in lines.values():
+        assert (tmp_path / "runs" / grids.run_name(one["arguments"]) / "seed-1" / "model.safetensors").is_file()
 
 
 def test_texts_of_another_domain_are_none(denoising_file: Path, tmp_path: Path):
