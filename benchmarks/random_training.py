@@ -16,7 +16,7 @@ from transformers import (
 )
 
 from absa.models import parse_overrides, takes
-from absa.packages import MINILM
+from absa.packages import MINILM, MPNET
 from absa.tasks.collating import CollatorOfContexts, CollatorOfSequences, CollatorOfTexts, CollatorOfWords
 from absa.training.arguments import parse_arguments, recipe_words
 from absa.training.trainer import ABSATrainer, predict
@@ -25,9 +25,11 @@ from timing import make_model
 
 SIZE_OF = {  # by model_name_or_path
     MINILM: "minilm",
+    MPNET: "base",
     **{f"google-bert/bert-base-{name}": "base" for name in ("uncased", "cased", "chinese")},
     "facebook/bart-base": "base",  # an encoder of this size, under a new decoder
     "outputs/sentihood_corpus/seed-42": "minilm",  # what sentihood_corpus.yaml trains
+    "outputs/sentihood_base_corpus/seed-42": "base",
 }
 STEPS = 3
 

@@ -58,21 +58,22 @@ def test_quickstart_of_taggers_finds_terms_it_has_not_seen(tmp_path: Path, run_s
 
 
 @pytest.mark.parametrize("folder", ["", "a folder"])
-def test_make_sentihood_trains_its_recipes_on_the_data_that_is_named(repo_root: Path, folder: str):
-    words = ["make", "--dry-run", "sentihood", f"DATA_DIR={folder}"]
+@pytest.mark.parametrize("target", ["sentihood", "sentihood-base"])
+def test_make_sentihood_trains_its_recipes_on_the_data_that_is_named(repo_root: Path, target: str, folder: str):
+    words, prefix = ["make", "--dry-run", target, f"DATA_DIR={folder}"], target.replace("-", "_")
     printed = subprocess.run(words, cwd=repo_root, capture_output=True, text=True, check=True).stdout
     held_out = ["--held_out", f"{folder}/sentihood-dev.json", f"{folder}/sentihood-test.json"]
     commands = [shlex.split(line) for line in printed.replace("\\\n", "").splitlines() if "run_absa.py" in line]
     data, recipes = ["--data_dir", folder], repo_root / "configuration/recipes"
-    later = yaml.safe_load((recipes / "sentihood_after_corpus.yaml").read_text())
-    first = yaml.safe_load((recipes / "sentihood_corpus.yaml").read_text())
+    later = yaml.safe_load((recipes / f"{prefix}_after_corpus.yaml").read_text())
+    first = yaml.safe_load((recipes / f"{prefix}_corpus.yaml").read_text())
     assert later["model_name_or_path"] == f"{first['output_dir']}/seed-{first['seeds'][0]}"
     members = [f"{later['output_dir']}/seed-{seed}" for seed in later["seeds"]]
-    mean = ["--mean_of", *members, "--seeds", "42", "--output_dir", "outputs/sentihood_mean"]
+    mean = ["--mean_of", *members, "--seeds", "42", "--output_dir", f"outputs/{prefix}_mean"]
     given = [
-        ("sentihood_corpus", held_out, []),
-        ("sentihood_after_corpus", data, []),
-        ("sentihood_after_corpus", data, mean),
+        (f"{prefix}_corpus", held_out, []),
+        (f"{prefix}_after_corpus", data, []),
+        (f"{prefix}_after_corpus", data, mean),
     ]
     for command, (name, wanted, other) in zip(commands, given, strict=True):
         assert ("HF_HUB_OFFLINE=1" in command) is bool(folder)  # without a folder the data is downloaded

@@ -124,15 +124,21 @@ def test_the_recipe_with_r_drop_is_one_of_the_study(repo_root: Path):
     assert (grids.run_name(run), 42) in results.read_results(grids.STUDY)
 
 
-def test_the_recipes_of_what_the_levers_chose_are_the_study_s(repo_root: Path):
-    label = "QACG-BERT, corpus first, six epochs, R-Drop, mean of three"
-    asked = dict(grids.read_grid(grids.STUDY / "grids" / "chosen_sentihood.yaml").runs[label])
-    assert (grids.run_name(asked), 42) in results.read_results(grids.STUDY)  # which the grid of the levers trained
+@pytest.mark.parametrize(
+    ("grid", "label", "prefix"),
+    [
+        ("chosen_sentihood", "QACG-BERT, corpus first, six epochs, R-Drop, mean of three", "sentihood"),
+        ("base_sentihood", "QACG, corpus first, mean of three", "sentihood_base"),
+    ],
+)
+def test_the_recipes_of_what_was_chosen_are_the_study_s(repo_root: Path, grid: str, label: str, prefix: str):
+    asked = dict(grids.read_grid(grids.STUDY / "grids" / f"{grid}.yaml").runs[label])
+    assert (grids.run_name(asked), 42) in results.read_results(grids.STUDY)
     first, members = asked.pop("first"), asked.pop("members")
     # Places are the user's, and so are the files that `held_out` names.
     own = ("bf16", "seeds", "output_dir", "model_name_or_path", "held_out")
     usual = {"r_drop": False, "reset_pooler": False, "metric_for_best_model": None}
-    for name, run_ in (("sentihood_corpus", asked | first), ("sentihood_after_corpus", asked)):
+    for name, run_ in ((f"{prefix}_corpus", asked | first), (f"{prefix}_after_corpus", asked)):
         recipe = yaml.safe_load((repo_root / "configuration" / "recipes" / f"{name}.yaml").read_text(encoding="utf-8"))
         told, wanted = ({**usual, **words} for words in (recipe, run.without_one_dataset(run_)))
         assert {key: told[key] for key in told if key not in own} == {
