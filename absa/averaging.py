@@ -3,16 +3,18 @@
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from absa.calibration import uncalibrate
 from absa.models import load_classifier
 from absa.tasks.registry import TASKS, task_of
 from datasets_scripts.source_files import shorten
+from modeling_qacg_bert import Contexts
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +66,21 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
     model.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]})
     uncalibrate(model)
     return model, tokenizer
+
+
+def keep_aspects(model: PreTrainedModel, aspects: Collection[str] | None):
+    """Leaves those of a model's aspects that are named here, if it knows them all. Its answers about them stay.
+
+    A model that reads its contexts in words keeps the names of its training.
+    """
+    config = model.config
+    if getattr(config, "context_source", "id") == "text" or not aspects or not {*aspects} < {*(config.aspects or ())}:
+        return
+    numbers = [number for number, (_, aspect) in enumerate(Contexts.from_config(config)) if aspect in aspects]
+    config.aspects = [aspect for aspect in config.aspects if aspect in aspects]
+    if (table := getattr(model.base_model, "context_embeddings", None)) is not None:
+        table.weight = nn.Parameter(table.weight[numbers].detach())
+        config.num_contexts = table.num_embeddings = len(numbers)
 
 
 def alike(name: str, states: Sequence[Mapping[str, torch.Tensor]]) -> bool:

@@ -236,6 +236,7 @@ class MixtureEntry(ClassificationArguments):
         metadata={"help": "How many times as often as it has rows its rows are drawn in an epoch (default: 1)."},
     )
     name: str | None = field(default=None, metadata={"help": "Of its scores and files (default: the data set's)."})
+    own_contexts: bool = field(default=False, metadata={"help": "Ask about `price (NAME)`, not price (default: no)."})
     context_source: str | None = "text"
 
     def __post_init__(self):

@@ -1,7 +1,7 @@
 """Several data sets at once, with aspects and labels of their own."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, compress
@@ -54,7 +54,8 @@ class Mixture(Task):
         entries, tasks = arguments.entries, {}
         for name, entry in entries.items():
             try:
-                tasks[name] = Classification.load(entry)
+                task = Classification.load(entry)
+                tasks[name] = with_own_contexts(task, name) if entry.own_contexts else task
             except (ValueError, OSError) as error:
                 error.args = (f"{name} of the mixture: {error}",)
                 raise
@@ -261,6 +262,27 @@ class Mixture(Task):
         """NAME/SPLIT_probabilities.parquet of each data set, among its own labels."""
         for name, own in answers.items():
             self.tasks[name].write_answers(folder / name, split, own)
+
+
+def with_own_contexts(task: Classification, name: str) -> Classification:
+    """A data set with aspects of other names, `price (NAME)`, about which a model may answer otherwise than `price`.
+
+    Raises:
+        ValueError: if targets are words of the texts, which have no names.
+    """
+    if task.contexts is None:
+        raise ValueError("own_contexts is for data that names its aspects: leave it out")
+    ending = f" ({name})"
+
+    def renamed(aspects: Iterable[str]) -> list[str]:
+        return [aspect + ending for aspect in aspects]
+
+    def scorer(ids, targets, aspects, *others, **options) -> dict[str, float]:
+        return task.scorer(ids, targets, [aspect.removesuffix(ending) for aspect in aspects], *others, **options)
+
+    splits = {split: {**rows, "aspect": renamed(rows["aspect"])} for split, rows in task.splits.items()}
+    contexts = replace(task.contexts, aspects=tuple(renamed(task.contexts.aspects)))
+    return replace(task, splits=splits, contexts=contexts, scorer=scorer)
 
 
 def without_held_out(tasks: Mapping[str, Classification]) -> dict[str, Classification]:

@@ -26,7 +26,7 @@ from datasets import disable_progress_bars
 from filelock import FileLock
 from transformers import AutoConfig, EarlyStoppingCallback, PreTrainedModel, PreTrainedTokenizerBase, set_seed
 
-from absa.averaging import average
+from absa.averaging import average, keep_aspects
 from absa.commands import user_errors
 from absa.metrics.ratios import DegenerateScoreWarning
 from absa.models import build_config, classifier_of, load_model, load_tokenizer, most_tokens, new_model
@@ -58,6 +58,7 @@ def build(
         model, tokenizer = average(model_arguments.mean_of)
         if not isinstance(model, classifier_of(asked := model_arguments.model_type, task.auto_class)):
             raise ValueError(f"mean_of has models of the type {model.config.model_type}, not model_type={asked}")
+        keep_aspects(model, task.described(data_arguments).get("aspects"))
     elif model_arguments.word_vectors is None:
         model, tokenizer = build_on_backbone(task, model_arguments, data_arguments)
     else:

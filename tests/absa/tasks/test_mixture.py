@@ -532,3 +532,48 @@ def test_contexts_by_ids_are_named(mixture: Mixture, arguments):
     terms = replace(mixture, tasks={**mixture.tasks, "food": replace(mixture.tasks["food"], contexts=None)})
     with pytest.raises(ValueError, match="targets of mixture are words of the texts"):
         terms.parts(by_ids, QACGBertForSequenceClassification)
+
+
+def test_contexts_of_its_own(mixture: Mixture, arguments):
+    """The rows and scores of a data set stay, and its aspects are no longer those of the others."""
+    entries = [{**entry, "own_contexts": entry["name"] == "town"} for entry in arguments.data.mixture]
+    data = ClassificationArguments(mixture=entries, data_dirs=arguments.data.data_dirs, context_source="id")
+    own = Mixture.load(data)
+    assert own.described(data)["aspects"] == ["food", "general", "safety (town)", "price (town)"]
+    own, before = own.tasks["town"], mixture.tasks["town"]
+    assert own.splits["train"]["aspect"] == [f"{aspect} (town)" for aspect in before.splits["train"]["aspect"]]
+    answers = np.random.default_rng(0).normal(size=(len(before.splits["test"]["id"]), 4))
+    assert own.score("test", answers) == pytest.approx(before.score("test", answers), nan_ok=True)
+
+
+def test_own_contexts_are_of_data_that_names_its_aspects(shared_dir: Path):
+    entry = {
+        "dataset": "mams",
+        "data_config": "term_rows",
+        "own_contexts": True,
+        "data_dir": f"{shared_dir}/data/mams",
+    }
+    with pytest.raises(ValueError, match="mams_term_rows of the mixture: own_contexts is for data that names"):
+        Mixture.load(ClassificationArguments(mixture=[entry]))
+
+
+def test_of_a_mixture_the_mean_keeps_the_aspects_of_one_data_set(recipe: Path, folder: Path, tmp_path: Path, run_here):
+    """Its answers about them are those of a mean that keeps all."""
+    both = [{"dataset": "custom", "absent_label": "none", "name": name} for name in ("plain", "town")]
+    both[1]["own_contexts"] = True
+    folders = json.dumps(dict.fromkeys(("plain", "town"), str(folder / "town")))
+    words = ("--model_type", "qacg_bert", "--context_source", "id", *SHORT, "--init_seed", "0")
+    mixed = ("--mixture", json.dumps(both), "--data_dirs", folders)
+    run_here(SCRIPT, recipe, *words, *mixed, "--seeds", "1", "2", "--output_dir", tmp_path / "run")
+    mean = (*words, "--mean_of", *(tmp_path / "run" / f"seed-{seed}" for seed in (1, 2)))
+    run_here(SCRIPT, recipe, *mean, *mixed, "--output_dir", tmp_path / "all")
+    data = ("--dataset", "custom", "--data_dir", folder / "town", "--absent_label", "none")
+    run_here(SCRIPT, recipe, *mean, *data, "--output_dir", tmp_path / "kept")
+    every, kept = (absa.load(str(tmp_path / name / "seed-42")).pipe for name in ("all", "kept"))
+    assert every.model.config.aspects == ["safety", "price", "safety (town)", "price (town)"]
+    assert (kept.model.config.aspects, kept.model.config.num_contexts) == (["safety", "price"], 2)
+    text = "test 0 but safe"
+    for one in (every, kept):
+        one.model.config.calibration_temperature = 1.0  # by the rows of other data
+    expected = [answer["probabilities"] for answer in every(text, aspects=["safety", "price"], return_all=True)]
+    assert [answer["probabilities"] for answer in kept(text, return_all=True)] == expected
