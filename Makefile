@@ -32,7 +32,7 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"Does anyone know a good bakery in LOCATION2?"
 
 sentihood: install  ## fine-tune QACG-BERT on the sample corpus, then on SentiHood, three times, for the mean of the weights: make sentihood DATA_DIR=folder (or, without, downloaded)
-sentihood-base: install $(VENV)/mpnet  ## the same from an encoder of base size, which is downloaded: for a GPU, or hours of two CPU cores
+sentihood-base: install $(VENV)/mpnet  ## a like recipe from an encoder of base size, which is downloaded; meant for a GPU
 sentihood sentihood-base: NAME = $(subst -,_,$@)
 sentihood sentihood-base:
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_corpus.yaml \

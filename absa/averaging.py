@@ -69,15 +69,19 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
 
 
 def keep_aspects(model: PreTrainedModel, aspects: Collection[str] | None):
-    """Leaves those of a model's aspects that are named here, if it knows them all. Its answers about them stay.
+    """Leaves those of a model's aspects that data names, if the model knows them all, and tells which go. What it
+    answers about the others stays.
 
     A model that reads its contexts in words keeps the names of its training.
     """
     config = model.config
-    if getattr(config, "context_source", "id") == "text" or not aspects or not {*aspects} < {*(config.aspects or ())}:
+    known = getattr(config, "aspects", None) or ()
+    if not aspects or getattr(config, "context_source", "id") == "text" or not {*aspects} < {*known}:
         return
+    left = [aspect for aspect in known if aspect not in aspects]
+    logger.warning("the mean leaves %s behind, which the data does not ask about", shorten(", ".join(left)))
     numbers = [number for number, (_, aspect) in enumerate(Contexts.from_config(config)) if aspect in aspects]
-    config.aspects = [aspect for aspect in config.aspects if aspect in aspects]
+    config.aspects = [aspect for aspect in known if aspect in aspects]
     if (table := getattr(model.base_model, "context_embeddings", None)) is not None:
         table.weight = nn.Parameter(table.weight[numbers].detach())
         config.num_contexts = table.num_embeddings = len(numbers)

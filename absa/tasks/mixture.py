@@ -38,10 +38,12 @@ class Mixture(Task):
     Args:
         tasks: by name, each with the labels of the mixture as those of the model.
         weights: by name, how many times as often as it has rows a data set's rows are drawn in an epoch.
+        own_contexts: names of those whose aspects the model is asked about as `price (NAME)`.
     """
 
     tasks: Mapping[str, Classification]
     weights: Mapping[str, float]
+    own_contexts: Sequence[str] = ()
     select_by: ClassVar[str] = "mean"
 
     @classmethod
@@ -54,8 +56,9 @@ class Mixture(Task):
         entries, tasks = arguments.entries, {}
         for name, entry in entries.items():
             try:
-                task = Classification.load(entry)
-                tasks[name] = with_own_contexts(task, name) if entry.own_contexts else task
+                tasks[name] = Classification.load(entry)
+                if entry.own_contexts and tasks[name].contexts is None:
+                    raise ValueError("own_contexts is for data that names its aspects: leave it out")
             except (ValueError, OSError) as error:
                 error.args = (f"{name} of the mixture: {error}",)
                 raise
@@ -67,7 +70,8 @@ class Mixture(Task):
                 "and as absent_label"
             )
         weights = {name: entry.weight for name, entry in entries.items()}
-        mixture = cls(without_held_out(tasks), weights)
+        own_contexts = [name for name, entry in entries.items() if entry.own_contexts]
+        mixture = cls(without_held_out(tasks), weights, own_contexts)
         return mixture.of_model(mixture.label_names)
 
     def without_texts_like(self, texts: Sequence[str]) -> "Mixture":
@@ -81,6 +85,12 @@ class Mixture(Task):
     def of_model(self, labels: list[str]) -> "Mixture":
         """The task for a model that has these labels, and perhaps others than the data."""
         return replace(self, tasks={name: task.of_model(labels) for name, task in self.tasks.items()})
+
+    @cached_property
+    def asked(self) -> Mapping[str, Classification]:
+        """The data sets with the aspects by which the model is asked."""
+        own = {name: with_own_contexts(self.tasks[name], name) for name in self.own_contexts}
+        return {**self.tasks, **own}
 
     @cached_property
     def splits(self) -> Mapping[str, Rows]:
@@ -104,7 +114,7 @@ class Mixture(Task):
         return [*(f"{name}_{task.select_by}" for name, task in self.tasks.items()), "mean"]
 
     def overview(self) -> str:
-        headed = (f"{name}, weight {self.weights[name]:g}\n{task.overview()}" for name, task in self.tasks.items())
+        headed = (f"{name}, weight {self.weights[name]:g}\n{task.overview()}" for name, task in self.asked.items())
         return "\n\n".join(headed)
 
     def parts(self, arguments: ClassificationArguments, model_class: type[PreTrainedModel]) -> dict[str, "Mixture"]:
@@ -120,6 +130,11 @@ class Mixture(Task):
                 f"mixture with {name}, which knows its contexts by ids: give --context_source id, where all data sets "
                 "name their aspects, or a model_type that reads them in words, such as bert or qacg_bert"
             )
+        if in_words and self.own_contexts:
+            raise ValueError(
+                f"own_contexts of {self.own_contexts[0]} with context_source=text, which reads names of aspects as "
+                "words: give --context_source id, where all data sets name their aspects"
+            )
         if not takes_context and not arguments.auxiliary_sentence:
             raise ValueError(
                 f"mixture with {name} and auxiliary_sentence=false: the model would not know what it is asked; give "
@@ -131,7 +146,7 @@ class Mixture(Task):
 
     def described(self, arguments: ClassificationArguments) -> dict[str, Any]:
         """Fields of the configuration, whose targets and aspects are those that the data sets name, in their order."""
-        named = [task.contexts for task in self.tasks.values() if task.contexts is not None]
+        named = [task.contexts for task in self.asked.values() if task.contexts is not None]
         targets, aspects = (
             dict.fromkeys(name for contexts in named for name in getattr(contexts, field) if name)
             for field in ("targets", "aspects")
@@ -149,7 +164,7 @@ class Mixture(Task):
     on_card = Classification.on_card
 
     def words(self) -> Words:
-        every = [task.words() for task in self.tasks.values()]
+        every = [task.words() for task in self.asked.values()]
         return every[0]._replace(texts=list(chain.from_iterable(words.texts for words in every)))
 
     def entries(
@@ -164,7 +179,7 @@ class Mixture(Task):
         Of `rows_of` the numbers are those of rows of the data set.
         """
         datasets, rows_of = [], []
-        for number, task in enumerate(self.tasks.values()):
+        for number, task in enumerate(self.asked.values()):
             if split in task.splits:
                 entries = task.entries(split, arguments, tokenizer, config)
                 datasets.append(entries.dataset.add_column("dataset_ids", [number] * len(entries.dataset)))
@@ -265,24 +280,13 @@ class Mixture(Task):
 
 
 def with_own_contexts(task: Classification, name: str) -> Classification:
-    """A data set with aspects of other names, `price (NAME)`, about which a model may answer otherwise than `price`.
-
-    Raises:
-        ValueError: if targets are words of the texts, which have no names.
-    """
-    if task.contexts is None:
-        raise ValueError("own_contexts is for data that names its aspects: leave it out")
-    ending = f" ({name})"
+    """A data set with aspects of other names, `price (NAME)`, which a model may answer otherwise than `price`."""
 
     def renamed(aspects: Iterable[str]) -> list[str]:
-        return [aspect + ending for aspect in aspects]
-
-    def scorer(ids, targets, aspects, *others, **options) -> dict[str, float]:
-        return task.scorer(ids, targets, [aspect.removesuffix(ending) for aspect in aspects], *others, **options)
+        return [f"{aspect} ({name})" for aspect in aspects]
 
     splits = {split: {**rows, "aspect": renamed(rows["aspect"])} for split, rows in task.splits.items()}
-    contexts = replace(task.contexts, aspects=tuple(renamed(task.contexts.aspects)))
-    return replace(task, splits=splits, contexts=contexts, scorer=scorer)
+    return replace(task, splits=splits, contexts=replace(task.contexts, aspects=tuple(renamed(task.contexts.aspects))))
 
 
 def without_held_out(tasks: Mapping[str, Classification]) -> dict[str, Classification]:

@@ -534,16 +534,23 @@ def test_contexts_by_ids_are_named(mixture: Mixture, arguments):
         terms.parts(by_ids, QACGBertForSequenceClassification)
 
 
-def test_contexts_of_its_own(mixture: Mixture, arguments):
-    """The rows and scores of a data set stay, and its aspects are no longer those of the others."""
-    entries = [{**entry, "own_contexts": entry["name"] == "town"} for entry in arguments.data.mixture]
+def test_contexts_of_its_own(arguments):
+    """The model is asked by other names, and rows, scores and files keep those of the data set."""
+    entries = [{**entry, "own_contexts": entry["name"] == "food"} for entry in arguments.data.mixture]
     data = ClassificationArguments(mixture=entries, data_dirs=arguments.data.data_dirs, context_source="id")
-    own = Mixture.load(data)
-    assert own.described(data)["aspects"] == ["food", "general", "safety (town)", "price (town)"]
-    own, before = own.tasks["town"], mixture.tasks["town"]
-    assert own.splits["train"]["aspect"] == [f"{aspect} (town)" for aspect in before.splits["train"]["aspect"]]
-    answers = np.random.default_rng(0).normal(size=(len(before.splits["test"]["id"]), 4))
-    assert own.score("test", answers) == pytest.approx(before.score("test", answers), nan_ok=True)
+    mixture = Mixture.load(data)
+    aspects = mixture.described(data)["aspects"]
+    assert aspects == ["food (food)", "general (food)", "safety", "price"]
+    assert "aspects: food (food), general (food)" in mixture.overview()
+    model, tokenizer = build(mixture, replace(arguments.model, model_type="qacg_bert"), data)
+    read = mixture.entries("train", data, tokenizer, model.config).dataset["context_ids"][:]
+    rows = mixture.splits["train"]
+    assert set(rows["aspect"]) == {"food", "general", "safety", "price"}
+    for name, aspect, number in zip(rows["dataset"], rows["aspect"], read, strict=True):
+        assert aspects[number] == (f"{aspect} (food)" if name == "food" else aspect)
+    in_words = ClassificationArguments(mixture=entries, data_dirs=arguments.data.data_dirs)
+    with pytest.raises(ValueError, match="own_contexts of food with context_source=text"):
+        mixture.parts(in_words, BertForSequenceClassification)
 
 
 def test_own_contexts_are_of_data_that_names_its_aspects(shared_dir: Path):
@@ -559,8 +566,8 @@ def test_own_contexts_are_of_data_that_names_its_aspects(shared_dir: Path):
 
 def test_of_a_mixture_the_mean_keeps_the_aspects_of_one_data_set(recipe: Path, folder: Path, tmp_path: Path, run_here):
     """Its answers about them are those of a mean that keeps all."""
-    both = [{"dataset": "custom", "absent_label": "none", "name": name} for name in ("plain", "town")]
-    both[1]["own_contexts"] = True
+    both = [{"dataset": "custom", "absent_label": "none", "name": name} for name in ("town", "plain")]
+    both[0]["own_contexts"] = True
     folders = json.dumps(dict.fromkeys(("plain", "town"), str(folder / "town")))
     words = ("--model_type", "qacg_bert", "--context_source", "id", *SHORT, "--init_seed", "0")
     mixed = ("--mixture", json.dumps(both), "--data_dirs", folders)
@@ -570,7 +577,7 @@ def test_of_a_mixture_the_mean_keeps_the_aspects_of_one_data_set(recipe: Path, f
     data = ("--dataset", "custom", "--data_dir", folder / "town", "--absent_label", "none")
     run_here(SCRIPT, recipe, *mean, *data, "--output_dir", tmp_path / "kept")
     every, kept = (absa.load(str(tmp_path / name / "seed-42")).pipe for name in ("all", "kept"))
-    assert every.model.config.aspects == ["safety", "price", "safety (town)", "price (town)"]
+    assert every.model.config.aspects == ["safety (town)", "price (town)", "safety", "price"]
     assert (kept.model.config.aspects, kept.model.config.num_contexts) == (["safety", "price"], 2)
     text = "test 0 but safe"
     for one in (every, kept):

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import BertConfig, BertForSequenceClassification
 
 import absa
-from absa.averaging import average
+from absa.averaging import average, keep_aspects
+from absa.models import load_classifier
+from modeling_qacg_bert import Contexts
 
 SCRIPT = "examples/run_absa.py"
 
@@ -89,3 +92,29 @@ def test_what_has_no_mean(finished_run, recipe: Path, tmp_path: Path, run_here):
     with pytest.raises(ValueError, match=r"have aspects=\['general', .* and \['safety', .*give checkpoints of one"):
         run_here(*words, other)
     assert not list((tmp_path / "soup").glob("seed-*/*.safetensors"))
+
+
+def test_aspects_that_are_kept_keep_their_rows(make_checkpoint, caplog):
+    """Of each target, and the pairs are numbered anew."""
+    model, _ = load_classifier("model", str(make_checkpoint()))
+    assert len(model.config.targets) == 2
+    before = dict(zip(Contexts.from_config(model.config), model.bert.context_embeddings.weight, strict=True))
+    left, *kept = model.config.aspects
+    keep_aspects(model, [*kept[::-1], "noise"])  # which the model does not know
+    assert model.config.aspects == [left, *kept]
+    keep_aspects(model, kept[::-1])
+    assert model.config.aspects == kept
+    assert f"the mean leaves {left} behind" in caplog.text
+    contexts = Contexts.from_config(model.config)
+    model.config.validate()
+    assert len(contexts) == model.config.num_contexts == model.bert.context_embeddings.num_embeddings
+    for pair, row in zip(contexts, model.bert.context_embeddings.weight, strict=True):
+        assert torch.equal(row, before[pair])
+
+
+def test_a_model_without_an_embedding_leaves_names_behind():
+    model = BertForSequenceClassification(BertConfig(hidden_size=8, num_attention_heads=1, num_hidden_layers=1))
+    keep_aspects(model, ["price"])  # it names none
+    model.config.aspects = ["price", "safety"]
+    keep_aspects(model, ["price"])
+    assert model.config.aspects == ["price"]
