@@ -145,8 +145,9 @@ def test_finished_seeds_are_kept_and_another_run_is_refused(finished_run, tmp_pa
     results = folder / "seed-1" / "results.json"
     written = results.stat().st_mtime_ns
     # The run's own, which another process of the tests may have made.
-    start = json.loads((folder / "arguments.json").read_text())["model_name_or_path"]
-    words = (SCRIPT, recipe, "--model_name_or_path", start, "--output_dir", folder)
+    told = json.loads((folder / "arguments.json").read_text())
+    places = ("--model_name_or_path", told["model_name_or_path"], "--data_dir", told["data_dir"])
+    words = (SCRIPT, recipe, *places, "--output_dir", folder)
     again = run_here(*words, "--seeds", "2")  # the figures are of all that are there
     assert again.splitlines()[-7:-1] == printed.splitlines()[-7:-1]
     assert (folder / "all_results.json").read_text() == all_results
