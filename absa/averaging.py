@@ -29,15 +29,15 @@ def average(checkpoints: Sequence[str]) -> tuple[PreTrainedModel, PreTrainedToke
     It is not calibrated: the checkpoints' calibrations were fitted to their own answers.
 
     Args:
-        checkpoints: folders or Hub ids of two or more models that differ in their weights alone, such as the seeds of
-            a run with one `init_seed`. A warning names the weights that have hardly anything in common: their mean
-            does what none of the models does.
+        checkpoints: folders or Hub ids of models that differ in their weights alone, such as the seeds of a run with
+            one `init_seed`. A warning names the weights that have hardly anything in common: their mean does what none
+            of the models does. The mean of one model has its weights.
     Raises:
-        FileNotFoundError, ValueError: as `load_classifier`; if there is one checkpoint only, or one twice, or they
-            have other configurations or tokens.
+        FileNotFoundError, ValueError: as `load_classifier`; if there is none, or one twice, or they have other
+            configurations or tokens.
     """
-    if len({Path(name).resolve() for name in checkpoints}) < max(2, len(checkpoints)):
-        raise ValueError(f"mean_of={' '.join(checkpoints)}: give two or more, each once, such as the seeds of a run")
+    if len({Path(name).resolve() for name in checkpoints}) < max(1, len(checkpoints)):
+        raise ValueError(f"mean_of={' '.join(checkpoints)}: give one or more, each once, such as the seeds of a run")
     auto_class = TASKS[task_of("mean_of", checkpoints[0])].auto_class
     loaded = [load_classifier("mean_of", name, auto_class, dtype=torch.float32) for name in checkpoints]
     (model, tokenizer), *others = loaded

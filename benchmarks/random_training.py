@@ -28,8 +28,8 @@ SIZE_OF = {  # by model_name_or_path
     MPNET: "base",
     **{f"google-bert/bert-base-{name}": "base" for name in ("uncased", "cased", "chinese")},
     "facebook/bart-base": "base",  # an encoder of this size, under a new decoder
-    "outputs/sentihood_corpus/seed-42": "minilm",  # what sentihood_corpus.yaml trains
-    "outputs/sentihood_base_corpus/seed-42": "base",
+    "outputs/sentihood_small_corpus/seed-42": "minilm",  # what sentihood_small_corpus.yaml trains
+    "outputs/sentihood_corpus/seed-42": "base",
 }
 STEPS = 3
 

@@ -58,21 +58,23 @@ def test_quickstart_of_taggers_finds_terms_it_has_not_seen(tmp_path: Path, run_s
 
 
 @pytest.mark.parametrize("folder", ["", "a folder"])
-@pytest.mark.parametrize("target", ["sentihood", "sentihood-base"])
+@pytest.mark.parametrize("target", ["sentihood", "sentihood-small"])
 def test_make_sentihood_trains_its_recipes_on_the_data_that_is_named(repo_root: Path, target: str, folder: str):
     words, prefix = ["make", "--dry-run", target, f"DATA_DIR={folder}"], target.replace("-", "_")
     printed = subprocess.run(words, cwd=repo_root, capture_output=True, text=True, check=True).stdout
     held_out = ["--held_out", f"{folder}/sentihood-dev.json", f"{folder}/sentihood-test.json"]
     commands = [shlex.split(line) for line in printed.replace("\\\n", "").splitlines() if "run_absa.py" in line]
     data, recipes = ["--data_dir", folder], repo_root / "configuration/recipes"
+    mixed = ["--data_dirs", json.dumps({"sentihood": folder})]
     later = yaml.safe_load((recipes / f"{prefix}_after_corpus.yaml").read_text())
     first = yaml.safe_load((recipes / f"{prefix}_corpus.yaml").read_text())
     assert later["model_name_or_path"] == f"{first['output_dir']}/seed-{first['seeds'][0]}"
     members = [f"{later['output_dir']}/seed-{seed}" for seed in later["seeds"]]
-    mean = ["--mean_of", *members, "--seeds", "42", "--output_dir", f"outputs/{prefix}_mean"]
+    mean = ["--dataset", "sentihood", "--mean_of", *members, "--seeds", "42"]
+    mean += ["--output_dir", f"outputs/{prefix}_final"]
     given = [
         (f"{prefix}_corpus", held_out, []),
-        (f"{prefix}_after_corpus", data, []),
+        (f"{prefix}_after_corpus", mixed if "mixture" in later else data, []),
         (f"{prefix}_after_corpus", data, mean),
     ]
     for command, (name, wanted, other) in zip(commands, given, strict=True):

@@ -127,14 +127,14 @@ def test_the_recipe_with_r_drop_is_one_of_the_study(repo_root: Path):
 @pytest.mark.parametrize(
     ("grid", "label", "prefix"),
     [
-        ("chosen_sentihood", "QACG-BERT, corpus first, six epochs, R-Drop, mean of three", "sentihood"),
-        ("base_sentihood", "QACG, corpus first, mean of three", "sentihood_base"),
+        ("chosen_sentihood", "QACG-BERT, corpus first, six epochs, R-Drop, mean of three", "sentihood_small"),
+        ("base_sentihood", "QACG, corpus first and a quarter of it with contexts of its own", "sentihood"),
     ],
 )
 def test_the_recipes_of_what_was_chosen_are_the_study_s(repo_root: Path, grid: str, label: str, prefix: str):
     asked = dict(grids.read_grid(grids.STUDY / "grids" / f"{grid}.yaml").runs[label])
     assert (grids.run_name(asked), 42) in results.read_results(grids.STUDY)
-    first, members = asked.pop("first"), asked.pop("members")
+    first, members = asked.pop("first"), asked.pop("members", [42])
     # Places are the user's, and so are the files that `held_out` names.
     own = ("bf16", "seeds", "output_dir", "model_name_or_path", "held_out")
     usual = {"r_drop": False, "reset_pooler": False, "metric_for_best_model": None}

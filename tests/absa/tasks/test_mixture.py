@@ -565,22 +565,24 @@ def test_own_contexts_are_of_data_that_names_its_aspects(shared_dir: Path):
 
 
 def test_of_a_mixture_the_mean_keeps_the_aspects_of_one_data_set(recipe: Path, folder: Path, tmp_path: Path, run_here):
-    """Its answers about them are those of a mean that keeps all."""
+    """Its answers about them are those of a mean that keeps all, and the mean of one seed has those of the seed."""
     both = [{"dataset": "custom", "absent_label": "none", "name": name} for name in ("town", "plain")]
     both[0]["own_contexts"] = True
     folders = json.dumps(dict.fromkeys(("plain", "town"), str(folder / "town")))
     words = ("--model_type", "qacg_bert", "--context_source", "id", *SHORT, "--init_seed", "0")
     mixed = ("--mixture", json.dumps(both), "--data_dirs", folders)
     run_here(SCRIPT, recipe, *words, *mixed, "--seeds", "1", "2", "--output_dir", tmp_path / "run")
-    mean = (*words, "--mean_of", *(tmp_path / "run" / f"seed-{seed}" for seed in (1, 2)))
-    run_here(SCRIPT, recipe, *mean, *mixed, "--output_dir", tmp_path / "all")
+    seeds, out = [tmp_path / "run" / f"seed-{seed}" for seed in (1, 2)], "--output_dir"
+    run_here(SCRIPT, recipe, *words, *mixed, "--mean_of", *seeds, out, tmp_path / "all")
     data = ("--dataset", "custom", "--data_dir", folder / "town", "--absent_label", "none")
-    run_here(SCRIPT, recipe, *mean, *data, "--output_dir", tmp_path / "kept")
-    every, kept = (absa.load(str(tmp_path / name / "seed-42")).pipe for name in ("all", "kept"))
-    assert every.model.config.aspects == ["safety (town)", "price (town)", "safety", "price"]
-    assert (kept.model.config.aspects, kept.model.config.num_contexts) == (["safety", "price"], 2)
-    text = "test 0 but safe"
-    for one in (every, kept):
-        one.model.config.calibration_temperature = 1.0  # by the rows of other data
-    expected = [answer["probabilities"] for answer in every(text, aspects=["safety", "price"], return_all=True)]
-    assert [answer["probabilities"] for answer in kept(text, return_all=True)] == expected
+    run_here(SCRIPT, recipe, *words, *data, "--mean_of", *seeds, out, tmp_path / "kept")
+    run_here(SCRIPT, recipe, *words, *data, "--mean_of", seeds[0], out, tmp_path / "kept of one")
+    for all_aspects, some in ((tmp_path / "all/seed-42", "kept"), (seeds[0], "kept of one")):
+        every, kept = (absa.load(str(one)).pipe for one in (all_aspects, tmp_path / some / "seed-42"))
+        assert every.model.config.aspects == ["safety (town)", "price (town)", "safety", "price"]
+        assert (kept.model.config.aspects, kept.model.config.num_contexts) == (["safety", "price"], 2)
+        for one in (every, kept):
+            one.model.config.calibration_temperature = 1.0  # by the rows of other data
+        text = "test 0 but safe"
+        expected = [answer["probabilities"] for answer in every(text, aspects=["safety", "price"], return_all=True)]
+        assert [answer["probabilities"] for answer in kept(text, return_all=True)] == expected

@@ -73,9 +73,7 @@ def test_the_mean_is_not_calibrated(make_checkpoint, tmp_path: Path):
 def test_what_has_no_mean(finished_run, recipe: Path, tmp_path: Path, run_here):
     seed, other = finished_run[0] / "seed-1", Path(shutil.copytree(finished_run[0] / "seed-2", tmp_path / "other"))
     words = (SCRIPT, recipe, "--output_dir", tmp_path / "soup", "--mean_of", seed)
-    with pytest.raises(ValueError, match=r"mean_of=.*: give two or more"):
-        run_here(*words)
-    with pytest.raises(ValueError, match=r"mean_of=.*: give two or more, each once"):
+    with pytest.raises(ValueError, match=r"mean_of=.*: give one or more, each once"):
         run_here(*words, seed)
     with pytest.raises(ValueError, match="mean_of has models of the type qacg_bert, not model_type=cg_bert"):
         run_here(*words, other, "--model_type", "cg_bert")
