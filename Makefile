@@ -32,7 +32,7 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"Does anyone know a good bakery in LOCATION2?"
 
 sentihood: install $(VENV)/mpnet  ## fine-tune QACG on an encoder of base size, on the sample corpus, then on SentiHood too: make sentihood DATA_DIR=folder (or, without, downloaded); meant for a GPU
-sentihood-small: install  ## the same on MiniLM, in an hour of two CPU cores: the corpus, then SentiHood, three times, for the mean of the weights
+sentihood-small: install  ## fine-tune QACG-BERT on MiniLM, on the sample corpus, then on SentiHood, three times, for the mean of the weights
 sentihood sentihood-small: NAME = $(subst -,_,$@)
 sentihood: DATA = --data_dirs '{"sentihood": "$(DATA_DIR)"}'
 sentihood: SEEDS = 42
