@@ -14,7 +14,7 @@ TRAIN := THP_MEM_ALLOC_ENABLE=1 $(BIN)/python examples/run_absa.py
 .PHONY: help install quickstart sentihood sentihood-small restaurants space gpu test test-slow test-oldest test-space test-lock fuzz lock audit lint format tour docs clean
 
 help:  ## list what there is to do
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-14s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-15s %s\n", $$1, $$2}'
 
 install: $(VENV)/installed  ## create .venv with everything that is needed
 
@@ -31,8 +31,8 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"LOCATION1 is cheap, while LOCATION2 costs a fortune." \
 		"Does anyone know a good bakery in LOCATION2?"
 
-sentihood: install $(VENV)/mpnet  ## fine-tune QACG on an encoder of base size, on the sample corpus, then on SentiHood too: make sentihood DATA_DIR=folder (or, without, downloaded); meant for a GPU
-sentihood-small: install  ## fine-tune QACG-BERT on MiniLM, on the sample corpus, then on SentiHood, three times, for the mean of the weights
+sentihood: install $(VENV)/mpnet  ## fine-tune QACG on an encoder of base size, on the sample corpus, then on SentiHood and a quarter of it: make sentihood DATA_DIR=folder (or, without, downloaded); meant for a GPU
+sentihood-small: install  ## fine-tune QACG-BERT on MiniLM, on the sample corpus, then on SentiHood, three times, for the mean of the weights: make sentihood-small DATA_DIR=folder
 sentihood sentihood-small: NAME = $(subst -,_,$@)
 sentihood: DATA = --data_dirs '{"sentihood": "$(DATA_DIR)"}'
 sentihood: SEEDS = 42

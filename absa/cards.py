@@ -96,9 +96,11 @@ def facts_of_run(checkpoint: Path) -> dict | None:
     first = next(iter(before))
     names, recipe = of_data(arguments)
     earlier = trained_before(arguments, own["seed"])
+    backbone = [arguments, *earlier][-1]["model_name_or_path"]  # none of a model over word vectors
+    if arguments.get("mean_of") and earlier and of_data(earlier[0])[0] == names:
+        del earlier[0]  # the training of the mean's members is the one that the card is of
     names_before = [of_data(one)[0] for one in reversed(earlier)]
     language = "en" if {*names, *chain(*names_before)} <= {SAMPLE_CORPUS, *ENGLISH.values()} else None
-    backbone = [arguments, *earlier][-1]["model_name_or_path"]  # none of a model over word vectors
     base_model = hub_id(backbone) if backbone else None
     recipe = {name: value for name, value in {**recipe, "model_name_or_path": base_model}.items() if value is not None}
     if arguments.get("word_vectors"):
@@ -135,7 +137,7 @@ def facts_of_run(checkpoint: Path) -> dict | None:
 def trained_before(arguments: Mapping, seed: int) -> list[Mapping]:
     """The arguments of trainings that a run has started from, the last first, as far as their folders are there."""
     found = []
-    while start := arguments["model_name_or_path"] or next(iter(arguments.get("mean_of") or ()), None):
+    while start := next(iter(arguments.get("mean_of") or ()), None) or arguments["model_name_or_path"]:
         folder = Path(start.replace("{seed}", str(seed)))
         record = folder.parent / "arguments.json"
         if not (folder.is_dir() and record.is_file()):

@@ -73,9 +73,9 @@ class ModelArguments:
     mean_of: list[str] | None = field(
         default=None,
         metadata={
-            "help": "Folders or Hub ids of models that were trained with this recipe from the same weights, such as "
-            "the seeds of a run: the model has the mean of their weights (a model soup), and nothing is trained; "
-            "{seed} as above."
+            "help": "Folders or Hub ids of one or more models that were trained from the same weights, such as the "
+            "seeds of a run: the model has the mean of their weights (a model soup) without the aspects that the data "
+            "does not name, and nothing is trained; {seed} as above."
         },
     )
     model_revision: str = field(default="main", metadata={"help": "Branch, tag or commit of a Hub model."})

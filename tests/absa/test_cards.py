@@ -348,6 +348,26 @@ def test_the_card_of_a_generator_that_was_trained_before(make_generator, facts, 
     assert restored == "restoring noisy texts like those of MAMS, terms"
 
 
+@pytest.mark.parametrize("recipe_says_start", [True, False])
+def test_what_the_members_of_a_mean_were_trained_on(facts, tmp_path: Path, recipe_says_start: bool):
+    first, members = (tmp_path / name / "seed-1" for name in ("first", "members"))
+    told = {**ALL_RESULTS["arguments"], "data_dirs": None}
+    terms = {"dataset": "mams", "data_config": "terms", "data_dir": None}
+    for folder, arguments in ((first, {**told, **terms}), (members, {**told, "model_name_or_path": str(first)})):
+        folder.mkdir(parents=True)
+        (folder.parent / "arguments.json").write_text(json.dumps(arguments))
+    run = facts(model_name_or_path=str(first) if recipe_says_start else None, mean_of=[str(members)])
+    assert (run["base_model"], run["data"], run["before"]) == (
+        "google-bert/bert-base-uncased",
+        "SentiHood",
+        "MAMS, terms",
+    )
+    mixture = [{**told, "name": "a"}, {**told, **terms, "name": "b"}]
+    (members.parent / "arguments.json").write_text(json.dumps({**arguments, "mixture": mixture}))
+    run = cards.facts_of_run(tmp_path / "seed-1")
+    assert (run["data"], run["before"]) == ("SentiHood", "MAMS, terms, then SentiHood; MAMS, terms")
+
+
 def test_the_card_of_a_generator_that_is_given_terms(make_generator):
     model, tokenizer = models.load_classifier("model", str(make_generator("alsc", "aoe")), AutoModelForSeq2SeqLM)
     card = cards.model_card(model, tokenizer, None, "alice/tiny", "apache-2.0")

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 import absa
+from absa.training.arguments import parse_arguments
 
 SENTENCES = {  # of docs/tagging.md
     "The battery life is great, but the keyboard is terrible.": [
@@ -84,3 +85,5 @@ def test_make_sentihood_trains_its_recipes_on_the_data_that_is_named(repo_root: 
         assert (repo_root / recipe).is_file()
         assert Path(recipe).stem == name
         assert options == (wanted if folder else []) + other
+    data = parse_arguments([str(repo_root / recipe), *options]).data
+    assert (data.dataset, data.mixture) == ("sentihood", None)  # of the mean
