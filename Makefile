@@ -31,7 +31,7 @@ quickstart: install  ## fine-tune QACG-BERT on the sample corpus and ask it abou
 		"LOCATION1 is cheap, while LOCATION2 costs a fortune." \
 		"Does anyone know a good bakery in LOCATION2?"
 
-sentihood: install $(VENV)/mpnet  ## fine-tune QACG on an encoder of base size, on the sample corpus, then on SentiHood and a quarter of it: make sentihood DATA_DIR=folder (or, without, downloaded); meant for a GPU
+sentihood: install $(VENV)/mpnet  ## fine-tune QACG on an encoder of base size, on the sample corpus, then on SentiHood and a quarter of the corpus: make sentihood DATA_DIR=folder (or, without, downloaded); meant for a GPU
 sentihood-small: install  ## fine-tune QACG-BERT on MiniLM, on the sample corpus, then on SentiHood, three times, for the mean of the weights: make sentihood-small DATA_DIR=folder
 sentihood sentihood-small: NAME = $(subst -,_,$@)
 sentihood: DATA = --data_dirs '{"sentihood": "$(DATA_DIR)"}'
