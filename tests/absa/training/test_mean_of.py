@@ -75,6 +75,8 @@ def test_what_has_no_mean(finished_run, recipe: Path, tmp_path: Path, run_here):
     words = (SCRIPT, recipe, "--output_dir", tmp_path / "soup", "--mean_of", seed)
     with pytest.raises(ValueError, match=r"mean_of=.*: give one or more, each once"):
         run_here(*words, seed)
+    with pytest.raises(ValueError, match=r"mean_of=: give one or more"):
+        average([])
     with pytest.raises(ValueError, match="mean_of has models of the type qacg_bert, not model_type=cg_bert"):
         run_here(*words, other, "--model_type", "cg_bert")
     with pytest.raises(FileNotFoundError, match=r"mean_of=.*absent"):
